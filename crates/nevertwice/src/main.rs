@@ -1,0 +1,2 @@
+//! The nevertwice binary.
+fn main() {}
