@@ -1,7 +1,9 @@
 //! What can be asked of a shard.
 
 use crate::Intent;
-use crate::market::{Freeze, ListInstrument, OpenAccount, OpenMarket, PayHolders, PlaceOrder, Reprice, SetMode, SettleInstrument, Unfreeze};
+use crate::market::{
+    Freeze, ListInstrument, OpenAccount, OpenMarket, PayHolders, PlaceOrder, Reprice, SetMode, SettleInstrument, Unfreeze,
+};
 use crate::sale::{
     Admit, AttachPayment, BeginPayment, ConfirmPayment, ExpireHolds, LoadCandidates, OpenSale, ReleaseBooking, SetCaps, SetSaleOpen,
 };

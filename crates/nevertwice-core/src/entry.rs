@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use crate::fields::{fields, tagged};
 use crate::market::{
-    AccountOpened, HoldersPaid, InstrumentFrozen, InstrumentListed, InstrumentRepriced, InstrumentSettled, InstrumentUnfrozen, MarketOpened,
-    ModeSet, OrderFilled,
+    AccountOpened, HoldersPaid, InstrumentFrozen, InstrumentListed, InstrumentRepriced, InstrumentSettled, InstrumentUnfrozen,
+    MarketOpened, ModeSet, OrderFilled,
 };
 use crate::sale::{
     BookingReleased, CandidateAdmitted, CandidatesLoaded, CapsSet, HoldsExpired, PaymentAttached, PaymentBegun, PaymentConfirmed,

@@ -116,10 +116,10 @@ impl Intents {
     /// The intents that are live at `at_ms`, oldest first.
     pub(crate) fn for_each_live(&self, at_ms: i64, mut visit: impl FnMut(IntentRecord)) {
         for &Place { hash, seq } in self.order.iter().flatten() {
-            if let Some(record) = self.packed.get(hash, |packed| is_of(packed, seq)).and_then(|packed| unpack(packed)) {
-                if self.is_live(record.at_ms, at_ms) {
-                    visit(record);
-                }
+            if let Some(record) = self.packed.get(hash, |packed| is_of(packed, seq)).and_then(|packed| unpack(packed))
+                && self.is_live(record.at_ms, at_ms)
+            {
+                visit(record);
             }
         }
     }

@@ -12,13 +12,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 #![warn(missing_docs, unreachable_pub)]
-#![deny(
-    clippy::arithmetic_side_effects,
-    clippy::float_arithmetic,
-    clippy::iter_over_hash_type,
-    clippy::unwrap_used,
-    clippy::panic
-)]
+#![deny(clippy::arithmetic_side_effects, clippy::float_arithmetic, clippy::iter_over_hash_type, clippy::unwrap_used, clippy::panic)]
 
 extern crate alloc;
 

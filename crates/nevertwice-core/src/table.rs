@@ -13,6 +13,9 @@ use siphasher::sip::SipHasher13;
 /// How many small tables there are. A page of a scan visits a few of them.
 pub(crate) const TABLES: usize = 1024;
 
+const TABLE_SHIFT: u32 = u64::BITS - TABLES.trailing_zeros();
+const _: () = assert!(TABLES.is_power_of_two());
+
 /// The seed of a shard's hash tables: two random numbers that a host draws when it starts.
 pub(crate) type Seed = (u64, u64);
 
@@ -51,7 +54,7 @@ impl<T> Tables<T> {
 
     // The upper bits choose the table: the lower ones choose the bucket within it.
     const fn table_of(hash: u64) -> usize {
-        (hash >> (u64::BITS - TABLES.trailing_zeros())) as usize
+        (hash >> TABLE_SHIFT) as usize
     }
 
     pub(crate) fn get(&self, hash: u64, mut is_it: impl FnMut(&T) -> bool) -> Option<&T> {
@@ -80,8 +83,7 @@ impl<T> Tables<T> {
         Some(slot.item)
     }
 
-    /// The items of the `table`-th small table, in no order; `None` past the last.
-    #[expect(clippy::iter_over_hash_type, reason = "callers sort, or sum without order")]
+    /// The items of the `table`-th small table, in no order (callers sort, or sum without order); `None` past the last.
     pub(crate) fn scan(&self, table: usize, mut visit: impl FnMut(&T)) -> Option<()> {
         for slot in self.tables.get(table)? {
             visit(&slot.item);

@@ -226,10 +226,10 @@ impl PlaceOrder {
                 return Err(Rejection::LimitPriceExceeded { quote: Box::new(*quote) });
             }
         }
-        if let (Some(expected), Some(bps)) = (self.expected_price, self.max_slippage_bps) {
-            if !within_slippage(self.side == Side::Buy, quote.notional, expected, self.quantity, bps) {
-                return Err(Rejection::SlippageExceeded { quote: Box::new(*quote) });
-            }
+        if let (Some(expected), Some(bps)) = (self.expected_price, self.max_slippage_bps)
+            && !within_slippage(self.side == Side::Buy, quote.notional, expected, self.quantity, bps)
+        {
+            return Err(Rejection::SlippageExceeded { quote: Box::new(*quote) });
         }
         Ok(())
     }

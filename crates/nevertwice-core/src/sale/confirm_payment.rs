@@ -30,9 +30,7 @@ impl ConfirmPayment {
             return Err(Rejection::NotOwner);
         }
         match booking.state {
-            BookingState::Paying | BookingState::Closing => {
-                Ok(PaymentConfirmed { booking: self.booking, payment: self.payment.clone() })
-            }
+            BookingState::Paying | BookingState::Closing => Ok(PaymentConfirmed { booking: self.booking, payment: self.payment.clone() }),
             BookingState::Paid => Err(Rejection::AlreadyPaid),
             BookingState::Released => Err(Rejection::AlreadyReleased),
             state @ BookingState::Admitted => Err(Rejection::BookingNotPayable { state }),

@@ -80,11 +80,7 @@ impl Sale {
             hold_ms: self.terms.hold_ms,
             total_cap: self.total_cap,
             live: self.live,
-            levels: self
-                .levels
-                .iter()
-                .map(|level| LevelView { level: level.name.clone(), cap: level.cap, live: level.live })
-                .collect(),
+            levels: self.levels.iter().map(|level| LevelView { level: level.name.clone(), cap: level.cap, live: level.live }).collect(),
             candidates: self.candidates().len(),
             bookings: self.bookings().len(),
         }
