@@ -28,6 +28,7 @@ pub struct Auditor {
     intents: BTreeMap<(Principal, IdempotencyKey), Entry>,
     // In the order of acceptance, which is the order in which they end.
     order: VecDeque<(Principal, IdempotencyKey)>,
+    // That of the state after the last entry, once it was seen.
     hash: Option<StateHash>,
 }
 
@@ -137,6 +138,8 @@ impl Auditor {
         }
         self.position = entry.position;
         self.at_ms = entry.at_ms;
+        // The state after this entry has not been seen yet.
+        self.hash = None;
         self.remember(entry);
         Ok(())
     }
