@@ -2,7 +2,8 @@
 //!
 //! `cargo tree -p X -e normal --all-features -i Y` has three ways to mislead, and each is answered here. It exits 101 for
 //! "not reachable", but also for a misspelt name (so names are looked up in the lock file first) and for a name that has two
-//! versions (so the version is always given). And it exits 0 with nothing printed where only other platforms reach Y.
+//! versions (so the version is always given). And it exits 0 with nothing printed where only tests or other platforms reach
+//! Y; then a second question, about all platforms, tells these apart.
 
 use cargo_metadata::{Metadata, PackageId};
 
@@ -54,18 +55,46 @@ pub(super) fn reach(
 }
 
 fn ask(workspace: &Workspace, from: &str, to: &str) -> Result<Reach, Failure> {
+    Ok(match ask_cargo(workspace, from, to, &[])? {
+        Answer::Unknown => Reach::No,
+        Answer::Way(way) => Reach::Yes(way),
+        Answer::NoWay => match ask_cargo(workspace, from, to, &["--target", "all"])? {
+            Answer::Way(_) => Reach::OnOtherPlatforms,
+            Answer::NoWay | Answer::Unknown => Reach::No,
+        },
+    })
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Answer {
+    /// Nothing that `from` could ever use has this name.
+    Unknown,
+    /// Only by edges that were not asked for.
+    NoWay,
+    /// Cargo's picture of the way.
+    Way(String),
+}
+
+fn ask_cargo(
+    workspace: &Workspace,
+    from: &str,
+    to: &str,
+    platforms: &[&str],
+) -> Result<Answer, Failure> {
     let mut command = workspace.cargo();
-    command.args([
-        "tree",
-        "--locked",
-        "-p",
-        from,
-        "-e",
-        "normal",
-        "--all-features",
-        "-i",
-        to,
-    ]);
+    command
+        .args([
+            "tree",
+            "--locked",
+            "-p",
+            from,
+            "-e",
+            "normal",
+            "--all-features",
+            "-i",
+            to,
+        ])
+        .args(platforms);
     let output = capture(&mut command)?;
     let stdout = String::from_utf8_lossy(&output.stdout);
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -77,11 +106,11 @@ fn ask(workspace: &Workspace, from: &str, to: &str) -> Result<Reach, Failure> {
     })
 }
 
-fn read_answer(code: Option<i32>, stdout: &str, stderr: &str) -> Option<Reach> {
+fn read_answer(code: Option<i32>, stdout: &str, stderr: &str) -> Option<Answer> {
     match code {
-        Some(0) if !stdout.trim().is_empty() => Some(Reach::Yes(stdout.trim_end().to_owned())),
-        Some(0) if stderr.contains("nothing to print") => Some(Reach::OnOtherPlatforms),
-        Some(101) if stderr.contains("did not match any packages") => Some(Reach::No),
+        Some(0) if !stdout.trim().is_empty() => Some(Answer::Way(stdout.trim_end().to_owned())),
+        Some(0) if stderr.contains("nothing to print") => Some(Answer::NoWay),
+        Some(101) if stderr.contains("did not match any packages") => Some(Answer::Unknown),
         _ => None,
     }
 }
@@ -91,16 +120,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_yes_no_or_elsewhere() {
-        let no = "error: package ID specification `serde@1.0.0` did not match any packages";
-        assert_eq!(read_answer(Some(101), "", no), Some(Reach::No));
+    fn every_way_to_answer_is_known() {
+        let unknown = "error: package ID specification `serde@1.0.0` did not match any packages";
+        assert_eq!(read_answer(Some(101), "", unknown), Some(Answer::Unknown));
         assert_eq!(
             read_answer(Some(0), "", "warning: nothing to print."),
-            Some(Reach::OnOtherPlatforms)
+            Some(Answer::NoWay)
         );
         assert_eq!(
             read_answer(Some(0), "serde v1\n", ""),
-            Some(Reach::Yes("serde v1".into()))
+            Some(Answer::Way("serde v1".into()))
         );
     }
 
