@@ -29,25 +29,16 @@ enum Plan {
 
 pub(crate) fn run() -> Result<String, Failure> {
     match plan(NEEDS, on_path, is_root() && on_path("apt-get")) {
-        Plan::Nothing if NEEDS.is_empty() => {
-            Ok("nothing beyond the Rust toolchain is needed".into())
-        }
+        Plan::Nothing if NEEDS.is_empty() => Ok("nothing beyond the Rust toolchain is needed".into()),
         Plan::Nothing => Ok(format!("all {} programs are there", NEEDS.len())),
         Plan::Install(packages) => {
             let remedy = "install these packages by hand, then run `cargo xtask test` again";
             println!("installing {}", packages.join(", "));
             stream(apt_get().arg("update"), remedy)?;
-            stream(
-                apt_get()
-                    .args(["install", "--yes", "--no-install-recommends"])
-                    .args(&packages),
-                remedy,
-            )?;
+            stream(apt_get().args(["install", "--yes", "--no-install-recommends"]).args(&packages), remedy)?;
             match plan(NEEDS, on_path, false) {
                 Plan::Ask(missing) => Err(ask(&missing)),
-                Plan::Nothing | Plan::Install(_) => {
-                    Ok(format!("installed {}", packages.join(", ")))
-                }
+                Plan::Nothing | Plan::Install(_) => Ok(format!("installed {}", packages.join(", "))),
             }
         }
         Plan::Ask(missing) => Err(ask(&missing)),
@@ -55,11 +46,7 @@ pub(crate) fn run() -> Result<String, Failure> {
 }
 
 fn plan(needs: &[Need], present: impl Fn(&str) -> bool, may_install: bool) -> Plan {
-    let missing: Vec<Need> = needs
-        .iter()
-        .copied()
-        .filter(|need| !present(need.program))
-        .collect();
+    let missing: Vec<Need> = needs.iter().copied().filter(|need| !present(need.program)).collect();
     if missing.is_empty() {
         Plan::Nothing
     } else if may_install {
@@ -77,10 +64,7 @@ fn ask(missing: &[Need]) -> Failure {
     let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
     Failure::new(
         what,
-        format!(
-            "on Debian or Ubuntu: `sudo apt-get install {}`; elsewhere, install them so that they are on the PATH",
-            packages.join(" ")
-        ),
+        format!("on Debian or Ubuntu: `sudo apt-get install {}`; elsewhere, install them so that they are on the PATH", packages.join(" ")),
     )
 }
 
@@ -107,16 +91,8 @@ fn is_root() -> bool {
 mod tests {
     use super::*;
 
-    const CACHE: Need = Need {
-        program: "cache-server",
-        package: "cache",
-        used_for: "the cache tests",
-    };
-    const STORE: Need = Need {
-        program: "store-server",
-        package: "store",
-        used_for: "the store tests",
-    };
+    const CACHE: Need = Need { program: "cache-server", package: "cache", used_for: "the cache tests" };
+    const STORE: Need = Need { program: "store-server", package: "store", used_for: "the store tests" };
 
     #[test]
     fn what_is_there_is_left_alone() {
@@ -126,18 +102,12 @@ mod tests {
 
     #[test]
     fn only_what_is_missing_is_installed() {
-        assert_eq!(
-            plan(&[CACHE, STORE], |program| program == "cache-server", true),
-            Plan::Install(vec!["store"])
-        );
+        assert_eq!(plan(&[CACHE, STORE], |program| program == "cache-server", true), Plan::Install(vec!["store"]));
     }
 
     #[test]
     fn without_the_right_to_install_it_says_what_to_do() {
-        assert_eq!(
-            plan(&[CACHE, STORE], |_| false, false),
-            Plan::Ask(vec![CACHE, STORE])
-        );
+        assert_eq!(plan(&[CACHE, STORE], |_| false, false), Plan::Ask(vec![CACHE, STORE]));
         let text = ask(&[CACHE, STORE]).to_string();
         assert!(text.contains("store-server (the store tests)"), "{text}");
         assert!(text.contains("sudo apt-get install cache store"), "{text}");

@@ -8,19 +8,8 @@ use crate::step::Failure;
 use crate::workspace::Workspace;
 
 /// Permissive licences: whoever uses nevertwice owes their authors a notice and nothing else.
-const ALLOWED: &[&str] = &[
-    "0BSD",
-    "Apache-2.0",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "BSL-1.0",
-    "CC0-1.0",
-    "ISC",
-    "MIT",
-    "Unicode-3.0",
-    "Unlicense",
-    "Zlib",
-];
+const ALLOWED: &[&str] =
+    &["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "ISC", "MIT", "Unicode-3.0", "Unlicense", "Zlib"];
 
 /// Additions to a licence that only grant more.
 const ALLOWED_ADDITIONS: &[&str] = &["LLVM-exception"];
@@ -33,11 +22,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<String, Failure> {
     for package in &metadata.packages {
         let expression = package.license.as_deref();
         match accept(expression) {
-            Ok(()) => {
-                *used
-                    .entry(expression.unwrap_or_default().to_owned())
-                    .or_default() += 1
-            }
+            Ok(()) => *used.entry(expression.unwrap_or_default().to_owned()).or_default() += 1,
             Err(reason) => refused.push(format!("{} {}: {reason}", package.name, package.version)),
         }
         checked += 1;
@@ -54,10 +39,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<String, Failure> {
             "choose another crate; or, if the licence is permissive, add it to ALLOWED in xtask/src/licences.rs",
         ));
     }
-    Ok(format!(
-        "{checked} packages under {} expressions, all of them permissive",
-        used.len()
-    ))
+    Ok(format!("{checked} packages under {} expressions, all of them permissive", used.len()))
 }
 
 /// Can we choose only allowed licences out of this expression?
@@ -66,13 +48,9 @@ fn accept(expression: Option<&str>) -> Result<(), String> {
         return Err("its manifest names no licence".into());
     };
     // Old manifests write `MIT/Apache-2.0` for `MIT OR Apache-2.0`.
-    let parsed = Expression::parse_mode(text, ParseMode::LAX)
-        .map_err(|error| format!("`{text}` is no licence expression: {}", error.reason))?;
-    if parsed.evaluate(is_allowed) {
-        Ok(())
-    } else {
-        Err(format!("`{text}` is not on the list of allowed licences"))
-    }
+    let parsed =
+        Expression::parse_mode(text, ParseMode::LAX).map_err(|error| format!("`{text}` is no licence expression: {}", error.reason))?;
+    if parsed.evaluate(is_allowed) { Ok(()) } else { Err(format!("`{text}` is not on the list of allowed licences")) }
 }
 
 fn is_allowed(requirement: &LicenseReq) -> bool {
@@ -80,8 +58,7 @@ fn is_allowed(requirement: &LicenseReq) -> bool {
         return false;
     };
     let addition = requirement.addition.as_ref().map(ToString::to_string);
-    ALLOWED.contains(&id.name)
-        && addition.is_none_or(|name| ALLOWED_ADDITIONS.contains(&name.as_str()))
+    ALLOWED.contains(&id.name) && addition.is_none_or(|name| ALLOWED_ADDITIONS.contains(&name.as_str()))
 }
 
 #[cfg(test)]
@@ -108,10 +85,7 @@ mod tests {
         for (expression, told) in [
             (Some("GPL-3.0-only"), "`GPL-3.0-only` is not on the list"),
             (Some("MIT AND AGPL-3.0-only"), "is not on the list"),
-            (
-                Some("Apache-2.0 WITH Classpath-exception-2.0"),
-                "is not on the list",
-            ),
+            (Some("Apache-2.0 WITH Classpath-exception-2.0"), "is not on the list"),
             (Some("LicenseRef-house"), "is not on the list"),
             (Some("free for all"), "is no licence expression"),
             (None, "names no licence"),

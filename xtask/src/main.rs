@@ -20,11 +20,7 @@ use step::Step;
 use workspace::Workspace;
 
 #[derive(Parser)]
-#[command(
-    name = "cargo xtask",
-    bin_name = "cargo xtask",
-    about = "Development tasks of nevertwice"
-)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", about = "Development tasks of nevertwice")]
 struct Cli {
     #[command(subcommand)]
     task: Task,
@@ -55,9 +51,5 @@ fn main() -> ExitCode {
         Task::Ci { keep_going } => runner::run(&workspace, &Step::ALL, keep_going),
         Task::Step(step) => runner::run(&workspace, &[step], false),
     };
-    if passed {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

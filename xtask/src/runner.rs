@@ -14,15 +14,9 @@ pub(crate) fn run(workspace: &Workspace, steps: &[Step], keep_going: bool) -> bo
         println!("{place} ({} so far)", seconds(started.elapsed()));
         let step_started = Instant::now();
         match step.run(workspace) {
-            Ok(seen) => println!(
-                "{place}: ok in {}: {seen}\n",
-                seconds(step_started.elapsed())
-            ),
+            Ok(seen) => println!("{place}: ok in {}: {seen}\n", seconds(step_started.elapsed())),
             Err(failure) => {
-                println!(
-                    "{place}: FAILED after {}\n{failure}",
-                    seconds(step_started.elapsed())
-                );
+                println!("{place}: FAILED after {}\n{failure}", seconds(step_started.elapsed()));
                 println!("  to repeat it alone: cargo xtask {}\n", step.name());
                 failed.push(step.name());
                 if !keep_going {

@@ -27,15 +27,7 @@ pub(crate) enum Step {
 
 impl Step {
     /// In the order that `ci` runs them: what is cheap first.
-    pub(crate) const ALL: [Self; 7] = [
-        Self::Fmt,
-        Self::Tidy,
-        Self::Walls,
-        Self::Licences,
-        Self::Clippy,
-        Self::Docs,
-        Self::Test,
-    ];
+    pub(crate) const ALL: [Self; 7] = [Self::Fmt, Self::Tidy, Self::Walls, Self::Licences, Self::Clippy, Self::Docs, Self::Test];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -72,10 +64,7 @@ pub(crate) struct Failure {
 
 impl Failure {
     pub(crate) fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self {
-            what: what.into(),
-            remedy: remedy.into(),
-        }
+        Self { what: what.into(), remedy: remedy.into() }
     }
 }
 

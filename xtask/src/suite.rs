@@ -28,11 +28,7 @@ struct Tally {
 
 pub(crate) fn run(workspace: &Workspace) -> Result<String, Failure> {
     println!("install: {}", install::run()?);
-    let count_dir = workspace
-        .metadata()?
-        .target_directory
-        .into_std_path_buf()
-        .join("conformance");
+    let count_dir = workspace.metadata()?.target_directory.into_std_path_buf().join("conformance");
     match fs::remove_dir_all(&count_dir) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             return Err(unusable(&count_dir, &error));
@@ -56,15 +52,9 @@ pub(crate) fn run(workspace: &Workspace) -> Result<String, Failure> {
 
 fn run_tests(workspace: &Workspace, count_dir: &Path) -> Result<(Tally, bool), Failure> {
     let mut command = workspace.cargo();
-    command
-        .args(["test", "--workspace", "--all-features", "--no-fail-fast"])
-        .env(COUNT_DIR_VARIABLE, count_dir)
-        .stdout(Stdio::piped());
+    command.args(["test", "--workspace", "--all-features", "--no-fail-fast"]).env(COUNT_DIR_VARIABLE, count_dir).stdout(Stdio::piped());
     let broken = |error: std::io::Error| {
-        Failure::new(
-            format!("`cargo test` could not be followed: {error}"),
-            "run `cargo test --workspace` by hand",
-        )
+        Failure::new(format!("`cargo test` could not be followed: {error}"), "run `cargo test --workspace` by hand")
     };
     println!("{}", shown(&command));
     let mut child = command.spawn().map_err(broken)?;
@@ -121,10 +111,7 @@ fn judge(tally: Tally, finished: bool) -> Result<(), Failure> {
         ));
     }
     if tally.passed == 0 {
-        return Err(Failure::new(
-            "no test ran",
-            "check that `cargo test --workspace` finds the crates' tests",
-        ));
+        return Err(Failure::new("no test ran", "check that `cargo test --workspace` finds the crates' tests"));
     }
     Ok(())
 }
@@ -137,19 +124,10 @@ fn read_expected(path: &Path) -> Result<BTreeMap<String, u64>, Failure> {
 /// Lines `backend cases`; empty lines and lines that start with `#` say nothing.
 fn parse_expected(text: &str) -> Result<BTreeMap<String, u64>, Failure> {
     let mut expected = BTreeMap::new();
-    for line in text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-    {
-        let parsed = line
-            .split_once(' ')
-            .and_then(|(backend, cases)| Some((backend, cases.trim().parse().ok()?)));
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let parsed = line.split_once(' ').and_then(|(backend, cases)| Some((backend, cases.trim().parse().ok()?)));
         let Some((backend, cases)) = parsed else {
-            return Err(Failure::new(
-                format!("{EXPECTED}: `{line}` is not `backend cases`"),
-                "write e.g. `local 120`",
-            ));
+            return Err(Failure::new(format!("{EXPECTED}: `{line}` is not `backend cases`"), "write e.g. `local 120`"));
         };
         if cases == 0 || expected.insert(backend.to_owned(), cases).is_some() {
             return Err(Failure::new(
@@ -166,10 +144,7 @@ fn read_counts(dir: &Path) -> Result<BTreeMap<String, u64>, Failure> {
     let mut counts = BTreeMap::new();
     for entry in fs::read_dir(dir).map_err(|error| unusable(dir, &error))? {
         let path = entry.map_err(|error| unusable(dir, &error))?.path();
-        let Some(backend) = path
-            .file_name()
-            .and_then(|name| name.to_str()?.strip_suffix(".count"))
-        else {
+        let Some(backend) = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".count")) else {
             continue;
         };
         let text = fs::read_to_string(&path).map_err(|error| unusable(&path, &error))?;
@@ -187,57 +162,35 @@ fn read_counts(dir: &Path) -> Result<BTreeMap<String, u64>, Failure> {
     Ok(counts)
 }
 
-fn compare(
-    expected: &BTreeMap<String, u64>,
-    counted: &BTreeMap<String, u64>,
-) -> Result<String, Failure> {
+fn compare(expected: &BTreeMap<String, u64>, counted: &BTreeMap<String, u64>) -> Result<String, Failure> {
     let mut wrong = Vec::new();
     for (backend, &cases) in expected {
         match counted.get(backend) {
-            None => wrong.push(format!(
-                "{backend}: none of its {cases} conformance cases ran"
-            )),
-            Some(&ran) if ran != cases => wrong.push(format!(
-                "{backend}: {ran} conformance cases ran, not {cases}"
-            )),
+            None => wrong.push(format!("{backend}: none of its {cases} conformance cases ran")),
+            Some(&ran) if ran != cases => wrong.push(format!("{backend}: {ran} conformance cases ran, not {cases}")),
             Some(_) => {}
         }
     }
     for (backend, &ran) in counted {
         if !expected.contains_key(backend) {
-            wrong.push(format!(
-                "{backend}: {ran} conformance cases ran, but it is not listed"
-            ));
+            wrong.push(format!("{backend}: {ran} conformance cases ran, but it is not listed"));
         }
     }
     if !wrong.is_empty() {
         return Err(Failure::new(
             wrong.join("\n"),
-            format!(
-                "find out why a case did not run; only if the suite was changed on purpose, correct {EXPECTED}"
-            ),
+            format!("find out why a case did not run; only if the suite was changed on purpose, correct {EXPECTED}"),
         ));
     }
     if expected.is_empty() {
-        return Ok(format!(
-            "conformance: {EXPECTED} lists no backend yet, so none was compared"
-        ));
+        return Ok(format!("conformance: {EXPECTED} lists no backend yet, so none was compared"));
     }
-    let told: Vec<String> = expected
-        .iter()
-        .map(|(backend, cases)| format!("{backend} {cases}"))
-        .collect();
-    Ok(format!(
-        "conformance cases as expected: {}",
-        told.join(", ")
-    ))
+    let told: Vec<String> = expected.iter().map(|(backend, cases)| format!("{backend} {cases}")).collect();
+    Ok(format!("conformance cases as expected: {}", told.join(", ")))
 }
 
 fn unusable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(
-        format!("{}: {error}", path.display()),
-        "make sure that it exists and can be read and written",
-    )
+    Failure::new(format!("{}: {error}", path.display()), "make sure that it exists and can be read and written")
 }
 
 #[cfg(test)]
@@ -245,33 +198,19 @@ mod tests {
     use super::*;
 
     fn counts(pairs: &[(&str, u64)]) -> BTreeMap<String, u64> {
-        pairs
-            .iter()
-            .map(|&(backend, cases)| (backend.to_owned(), cases))
-            .collect()
+        pairs.iter().map(|&(backend, cases)| (backend.to_owned(), cases)).collect()
     }
 
     #[test]
     fn a_result_line_is_read() {
         let line = "test result: FAILED. 31 passed; 2 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.02s";
-        assert_eq!(
-            parse_result(line),
-            Some(Tally {
-                passed: 31,
-                failed: 2,
-                ignored: 1
-            })
-        );
+        assert_eq!(parse_result(line), Some(Tally { passed: 31, failed: 2, ignored: 1 }));
         assert_eq!(parse_result("test it::result ... ok"), None);
     }
 
     #[test]
     fn only_tests_that_ran_and_passed_will_do() {
-        let good = Tally {
-            passed: 3,
-            failed: 0,
-            ignored: 0,
-        };
+        let good = Tally { passed: 3, failed: 0, ignored: 0 };
         assert!(judge(good, true).is_ok());
         for (tally, finished, told) in [
             (Tally::default(), true, "no test ran"),
@@ -280,17 +219,14 @@ mod tests {
             (Tally { failed: 1, ..good }, true, "1 tests failed"),
             (Tally { ignored: 2, ..good }, true, "2 tests were ignored"),
         ] {
-            let text = judge(tally, finished)
-                .expect_err("a bad run must not pass")
-                .to_string();
+            let text = judge(tally, finished).expect_err("a bad run must not pass").to_string();
             assert!(text.contains(told), "{text}");
         }
     }
 
     #[test]
     fn the_list_of_cases_is_read() {
-        let list = parse_expected("# backend cases\n\nlocal 120\nredis  80\n")
-            .expect("the list is well formed");
+        let list = parse_expected("# backend cases\n\nlocal 120\nredis  80\n").expect("the list is well formed");
         assert_eq!(list, counts(&[("local", 120), ("redis", 80)]));
         for bad in ["local", "local many", "local 0", "local 1\nlocal 1"] {
             assert!(parse_expected(bad).is_err(), "{bad}");
@@ -302,10 +238,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary folder");
         fs::write(dir.path().join("local.count"), "100\n20\n").expect("written");
         fs::write(dir.path().join("notes.txt"), "no count").expect("written");
-        assert_eq!(
-            read_counts(dir.path()).expect("readable"),
-            counts(&[("local", 120)])
-        );
+        assert_eq!(read_counts(dir.path()).expect("readable"), counts(&[("local", 120)]));
         fs::write(dir.path().join("redis.count"), "some\n").expect("written");
         assert!(read_counts(dir.path()).is_err());
     }
@@ -316,24 +249,12 @@ mod tests {
         assert!(compare(&expected, &expected).is_ok());
         for (counted, told) in [
             (counts(&[]), "none of its 120"),
-            (
-                counts(&[("local", 119)]),
-                "119 conformance cases ran, not 120",
-            ),
-            (
-                counts(&[("local", 120), ("redis", 4)]),
-                "redis: 4 conformance cases ran, but it is not listed",
-            ),
+            (counts(&[("local", 119)]), "119 conformance cases ran, not 120"),
+            (counts(&[("local", 120), ("redis", 4)]), "redis: 4 conformance cases ran, but it is not listed"),
         ] {
-            let text = compare(&expected, &counted)
-                .expect_err("a difference must not pass")
-                .to_string();
+            let text = compare(&expected, &counted).expect_err("a difference must not pass").to_string();
             assert!(text.contains(told), "{text}");
         }
-        assert!(
-            compare(&counts(&[]), &counts(&[]))
-                .expect("nothing to compare")
-                .contains("no backend yet")
-        );
+        assert!(compare(&counts(&[]), &counts(&[])).expect("nothing to compare").contains("no backend yet"));
     }
 }

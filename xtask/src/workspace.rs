@@ -17,24 +17,15 @@ impl Workspace {
     pub(crate) fn find() -> Result<Self, Failure> {
         let start = match env::var_os("CARGO_MANIFEST_DIR") {
             Some(dir) => PathBuf::from(dir),
-            None => env::current_dir().map_err(|error| {
-                Failure::new(
-                    format!("no working directory: {error}"),
-                    "change to the repository",
-                )
-            })?,
+            None => {
+                env::current_dir().map_err(|error| Failure::new(format!("no working directory: {error}"), "change to the repository"))?
+            }
         };
-        match start
-            .ancestors()
-            .find(|dir| dir.join("Cargo.lock").is_file())
-        {
-            Some(root) => Ok(Self {
-                root: root.to_path_buf(),
-            }),
-            None => Err(Failure::new(
-                format!("no Cargo.lock in {} or above it", start.display()),
-                "run `cargo xtask` inside the repository",
-            )),
+        match start.ancestors().find(|dir| dir.join("Cargo.lock").is_file()) {
+            Some(root) => Ok(Self { root: root.to_path_buf() }),
+            None => {
+                Err(Failure::new(format!("no Cargo.lock in {} or above it", start.display()), "run `cargo xtask` inside the repository"))
+            }
         }
     }
 
@@ -51,9 +42,7 @@ impl Workspace {
 
     pub(crate) fn metadata(&self) -> Result<Metadata, Failure> {
         let mut command = MetadataCommand::new();
-        command
-            .current_dir(&self.root)
-            .other_options(vec!["--locked".into(), "--all-features".into()]);
+        command.current_dir(&self.root).other_options(vec!["--locked".into(), "--all-features".into()]);
         command.exec().map_err(|error| {
             Failure::new(
                 format!("`cargo metadata --locked --all-features` failed: {error}"),
@@ -65,31 +54,18 @@ impl Workspace {
 
 /// Runs a command whose output goes straight to the terminal.
 pub(crate) fn stream(command: &mut Command, remedy: &str) -> Result<(), Failure> {
-    let status = command
-        .status()
-        .map_err(|error| not_started(command, &error))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(Failure::new(
-            format!("`{}`: {status}", shown(command)),
-            remedy,
-        ))
-    }
+    let status = command.status().map_err(|error| not_started(command, &error))?;
+    if status.success() { Ok(()) } else { Err(Failure::new(format!("`{}`: {status}", shown(command)), remedy)) }
 }
 
 /// Runs a command and keeps its output.
 pub(crate) fn capture(command: &mut Command) -> Result<Output, Failure> {
-    command
-        .output()
-        .map_err(|error| not_started(command, &error))
+    command.output().map_err(|error| not_started(command, &error))
 }
 
 /// The command as one would type it, without the folder of the program.
 pub(crate) fn shown(command: &Command) -> String {
-    let program = Path::new(command.get_program())
-        .file_name()
-        .unwrap_or(command.get_program());
+    let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let mut words = vec![program.to_string_lossy()];
     words.extend(command.get_args().map(|word| word.to_string_lossy()));
     words.join(" ")

@@ -10,16 +10,10 @@ pub(crate) fn run(workspace: &Workspace) -> Result<String, Failure> {
     let tree = Tree::load(workspace.root())?;
     let (findings, sources) = check(&tree, &words::machine_folders(workspace.root()));
     if sources == 0 {
-        return Err(Failure::new(
-            "no Rust file was found",
-            "run `cargo xtask tidy` inside the repository",
-        ));
+        return Err(Failure::new("no Rust file was found", "run `cargo xtask tidy` inside the repository"));
     }
     if findings.is_empty() {
-        return Ok(format!(
-            "{} files, {sources} of them Rust, break no rule",
-            tree.len()
-        ));
+        return Ok(format!("{} files, {sources} of them Rust, break no rule", tree.len()));
     }
     let told: Vec<String> = findings.iter().map(Finding::to_string).collect();
     Err(Failure::new(
@@ -58,28 +52,14 @@ mod tests {
             ("crates/a/src/dead.rs", ""),
             ("crates/nevertwice-api/Cargo.toml", ""),
             ("crates/nevertwice-api/src/lib.rs", "mod errors;\n"),
-            (
-                "crates/nevertwice-api/src/errors.rs",
-                "const A: E = E { code: \"gone\" };\n",
-            ),
+            ("crates/nevertwice-api/src/errors.rs", "const A: E = E { code: \"gone\" };\n"),
             ("README.md", "[gone](gone.md)\n"),
         ]);
         let (findings, sources) = check(&tree, &[]);
         assert_eq!(sources, 4);
         let mut rules: Vec<&str> = findings.iter().map(|finding| finding.rule.name).collect();
         rules.sort_unstable();
-        assert_eq!(
-            rules,
-            [
-                "broken-link",
-                "code-without-page",
-                "contents-only",
-                "dead-file",
-                "trailing-space",
-                "unfinished",
-                "vague-name"
-            ]
-        );
+        assert_eq!(rules, ["broken-link", "code-without-page", "contents-only", "dead-file", "trailing-space", "unfinished", "vague-name"]);
     }
 
     #[test]

@@ -8,11 +8,8 @@ use super::finding::{Finding, Rule};
 use super::modules::Source;
 use super::tree::{Tree, folder_of, is_within, normalise};
 
-const BROKEN_LINK: Rule = Rule {
-    name: "broken-link",
-    why: "a reader who follows it finds nothing",
-    instead: "name the file where it is now, or drop the link",
-};
+const BROKEN_LINK: Rule =
+    Rule { name: "broken-link", why: "a reader who follows it finds nothing", instead: "name the file where it is now, or drop the link" };
 
 const NO_PAGE: Rule = Rule {
     name: "code-without-page",
@@ -27,29 +24,19 @@ const NO_CODE: Rule = Rule {
 };
 
 /// Where the catalogue of error codes may lie.
-const CATALOGUE: &[&str] = &[
-    "crates/nevertwice-api/src/errors.rs",
-    "crates/nevertwice-api/src/errors/",
-];
+const CATALOGUE: &[&str] = &["crates/nevertwice-api/src/errors.rs", "crates/nevertwice-api/src/errors/"];
 const PAGES: &str = "docs/errors/";
 
 pub(super) fn links(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.texts().filter(|(path, _)| path.ends_with(".md")) {
         for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter() {
-            let (Event::Start(Tag::Link { dest_url, .. })
-            | Event::Start(Tag::Image { dest_url, .. })) = event
-            else {
+            let (Event::Start(Tag::Link { dest_url, .. }) | Event::Start(Tag::Image { dest_url, .. })) = event else {
                 continue;
             };
             if !leads_somewhere(tree, path, &dest_url) {
                 let line = text[..range.start].matches('\n').count() + 1;
-                findings.push(Finding::new(
-                    path,
-                    line,
-                    format!("link to `{dest_url}`"),
-                    BROKEN_LINK,
-                ));
+                findings.push(Finding::new(path, line, format!("link to `{dest_url}`"), BROKEN_LINK));
             }
         }
     }
@@ -70,9 +57,7 @@ fn leads_somewhere(tree: &Tree, from: &str, link: &str) -> bool {
 
 /// Codes and pages, once there is a catalogue.
 pub(super) fn error_pages(tree: &Tree, sources: &[Source]) -> Vec<Finding> {
-    let catalogue = sources
-        .iter()
-        .filter(|source| CATALOGUE.iter().any(|place| is_within(&source.path, place)));
+    let catalogue = sources.iter().filter(|source| CATALOGUE.iter().any(|place| is_within(&source.path, place)));
     let mut codes = BTreeMap::new();
     for source in catalogue {
         for (code, line) in codes_in(source) {
@@ -86,28 +71,15 @@ pub(super) fn error_pages(tree: &Tree, sources: &[Source]) -> Vec<Finding> {
     for (code, &(path, line)) in &codes {
         let page = format!("{PAGES}{code}.md");
         if !tree.has_file(&page) {
-            findings.push(Finding::new(
-                path,
-                line,
-                format!("`{code}` has no page {page}"),
-                NO_PAGE,
-            ));
+            findings.push(Finding::new(path, line, format!("`{code}` has no page {page}"), NO_PAGE));
         }
     }
     for (path, _) in tree.texts() {
-        let Some(name) = path
-            .strip_prefix(PAGES)
-            .and_then(|name| name.strip_suffix(".md"))
-        else {
+        let Some(name) = path.strip_prefix(PAGES).and_then(|name| name.strip_suffix(".md")) else {
             continue;
         };
         if name != "README" && !codes.contains_key(name) {
-            findings.push(Finding::new(
-                path,
-                1,
-                format!("`{name}` is no code of the catalogue"),
-                NO_CODE,
-            ));
+            findings.push(Finding::new(path, 1, format!("`{name}` is no code of the catalogue"), NO_CODE));
         }
     }
     findings
@@ -134,19 +106,10 @@ mod tests {
     #[test]
     fn links_to_missing_files_are_found() {
         let tree = Tree::of(&[
-            (
-                "README.md",
-                "a\n\n[here](docs/a.md) [gone](docs/gone.md) ![gone](x.svg)\n\n[by name]\n\n[by name]: y.md\n",
-            ),
-            (
-                "docs/a.md",
-                "[out](../../elsewhere.md) [up](../README.md#top) [root](/docs/a.md) [bad](/a.md)\n",
-            ),
+            ("README.md", "a\n\n[here](docs/a.md) [gone](docs/gone.md) ![gone](x.svg)\n\n[by name]\n\n[by name]: y.md\n"),
+            ("docs/a.md", "[out](../../elsewhere.md) [up](../README.md#top) [root](/docs/a.md) [bad](/a.md)\n"),
         ]);
-        let found: Vec<_> = links(&tree)
-            .into_iter()
-            .map(|f| format!("{}:{} {}", f.path, f.line, f.what))
-            .collect();
+        let found: Vec<_> = links(&tree).into_iter().map(|f| format!("{}:{} {}", f.path, f.line, f.what)).collect();
         assert_eq!(
             found,
             [
@@ -163,45 +126,26 @@ mod tests {
     fn other_links_pass() {
         let text = "[web](https://example.com/x.md) [top](#top) [folder](docs) [mail](mailto:a@example.com)\n\
                     `[code](gone.md)`\n\n```text\n[code](gone.md)\n```\n\n| a |\n|---|\n| [self](README.md) |\n";
-        assert_eq!(
-            links(&Tree::of(&[("README.md", text), ("docs/a.md", "")])),
-            []
-        );
+        assert_eq!(links(&Tree::of(&[("README.md", text), ("docs/a.md", "")])), []);
     }
 
     fn pages(files: &[(&str, &str)]) -> Vec<(Rule, String)> {
         let mut all = vec![
             ("crates/nevertwice-api/Cargo.toml", ""),
             ("crates/nevertwice-api/src/lib.rs", "mod errors;"),
-            (
-                "crates/nevertwice-api/src/errors.rs",
-                "const A: E = E { code: \"sold_out\", status: 409 };",
-            ),
+            ("crates/nevertwice-api/src/errors.rs", "const A: E = E { code: \"sold_out\", status: 409 };"),
         ];
         all.extend(files);
         let tree = Tree::of(&all);
         let (sources, _) = modules::read(&tree);
-        error_pages(&tree, &sources)
-            .into_iter()
-            .map(|finding| (finding.rule, finding.what))
-            .collect()
+        error_pages(&tree, &sources).into_iter().map(|finding| (finding.rule, finding.what)).collect()
     }
 
     #[test]
     fn a_code_without_page_and_a_page_without_code_are_found() {
+        assert_eq!(pages(&[]), [(NO_PAGE, "`sold_out` has no page docs/errors/sold_out.md".into())]);
         assert_eq!(
-            pages(&[]),
-            [(
-                NO_PAGE,
-                "`sold_out` has no page docs/errors/sold_out.md".into()
-            )]
-        );
-        assert_eq!(
-            pages(&[
-                ("docs/errors/sold_out.md", ""),
-                ("docs/errors/gone.md", ""),
-                ("docs/errors/README.md", "")
-            ]),
+            pages(&[("docs/errors/sold_out.md", ""), ("docs/errors/gone.md", ""), ("docs/errors/README.md", "")]),
             [(NO_CODE, "`gone` is no code of the catalogue".into())]
         );
     }
@@ -209,9 +153,6 @@ mod tests {
     #[test]
     fn a_catalogue_with_its_pages_passes() {
         assert_eq!(pages(&[("docs/errors/sold_out.md", "")]), []);
-        assert_eq!(
-            error_pages(&Tree::of(&[("docs/errors/early.md", "")]), &[]),
-            []
-        );
+        assert_eq!(error_pages(&Tree::of(&[("docs/errors/early.md", "")]), &[]), []);
     }
 }

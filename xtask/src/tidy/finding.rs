@@ -20,22 +20,13 @@ pub(super) struct Finding {
 
 impl Finding {
     pub(super) fn new(path: &str, line: usize, what: impl Into<String>, rule: Rule) -> Self {
-        Self {
-            path: path.to_owned(),
-            line,
-            what: what.into(),
-            rule,
-        }
+        Self { path: path.to_owned(), line, what: what.into(), rule }
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Rule { name, why, instead } = self.rule;
-        write!(
-            f,
-            "{}:{}: {} [{name}]\n    why: {why}\n    instead: {instead}",
-            self.path, self.line, self.what
-        )
+        write!(f, "{}:{}: {} [{name}]\n    why: {why}\n    instead: {instead}", self.path, self.line, self.what)
     }
 }

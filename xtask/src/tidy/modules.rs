@@ -12,11 +12,8 @@ pub(super) const DEAD_FILE: Rule = Rule {
     instead: "name it with `mod`, or delete it",
 };
 
-pub(super) const UNREADABLE: Rule = Rule {
-    name: "unreadable",
-    why: "a file that can't be read as Rust can't be checked",
-    instead: "make it compile",
-};
+pub(super) const UNREADABLE: Rule =
+    Rule { name: "unreadable", why: "a file that can't be read as Rust can't be checked", instead: "make it compile" };
 
 /// One Rust file.
 pub(super) struct Source {
@@ -46,20 +43,13 @@ pub(super) fn read(tree: &Tree) -> (Vec<Source>, Vec<Finding>) {
             tokens.iter_mut().for_each(|token| token.is_test = true);
         }
         let imports = tokens::imports(&tokens);
-        sources.push(Source {
-            path: path.to_owned(),
-            tokens,
-            imports,
-        });
+        sources.push(Source { path: path.to_owned(), tokens, imports });
     }
     (sources, findings)
 }
 
 /// The files that the product consists of, and those that tests, benchmarks and examples add.
-fn reached<'a>(
-    tree: &Tree,
-    rows: &BTreeMap<&'a str, Vec<Token>>,
-) -> (BTreeSet<&'a str>, BTreeSet<&'a str>) {
+fn reached<'a>(tree: &Tree, rows: &BTreeMap<&'a str, Vec<Token>>) -> (BTreeSet<&'a str>, BTreeSet<&'a str>) {
     let mut product = BTreeSet::new();
     let mut test = BTreeSet::new();
     let mut waiting: Vec<(String, bool)> = Vec::new();
@@ -76,11 +66,7 @@ fn reached<'a>(
         if seen.insert(path) {
             let is_root = root_kind(tree, path).is_some();
             let children = children(path, is_root, row);
-            waiting.extend(
-                children
-                    .into_iter()
-                    .map(|(child, child_is_test)| (child, is_test || child_is_test)),
-            );
+            waiting.extend(children.into_iter().map(|(child, child_is_test)| (child, is_test || child_is_test)));
         }
     }
     (product, test)
@@ -97,12 +83,8 @@ fn root_kind(tree: &Tree, path: &str) -> Option<bool> {
     }
     let inside = path.strip_prefix(package)?.trim_start_matches('/');
     match inside.split('/').collect::<Vec<_>>().as_slice() {
-        ["src", "lib.rs" | "main.rs"]
-        | ["build.rs"]
-        | ["src", "bin", _]
-        | ["src", "bin", _, "main.rs"] => Some(false),
-        ["tests" | "benches" | "examples", _]
-        | ["tests" | "benches" | "examples", _, "main.rs"] => Some(true),
+        ["src", "lib.rs" | "main.rs"] | ["build.rs"] | ["src", "bin", _] | ["src", "bin", _, "main.rs"] => Some(false),
+        ["tests" | "benches" | "examples", _] | ["tests" | "benches" | "examples", _, "main.rs"] => Some(true),
         ["fuzz_targets", _] => Some(true),
         _ => None,
     }
@@ -122,10 +104,7 @@ fn children(path: &str, is_root: bool, row: &[Token]) -> Vec<(String, bool)> {
     // A `#[path = ".."]` that waits for its `mod`.
     let mut given: Option<&str> = None;
     for (index, token) in row.iter().enumerate() {
-        let text = |ahead: usize| {
-            row.get(index + ahead)
-                .map_or("", |token| token.text.as_str())
-        };
+        let text = |ahead: usize| row.get(index + ahead).map_or("", |token| token.text.as_str());
         match token.text.as_str() {
             "{" => depth += 1,
             "}" => {
@@ -145,8 +124,7 @@ fn children(path: &str, is_root: bool, row: &[Token]) -> Vec<(String, bool)> {
                 if let Some(file) = given {
                     found.push((format!("{folder}/{file}"), token.is_test));
                 } else {
-                    let inline: String =
-                        around.iter().map(|(name, _)| format!("{name}/")).collect();
+                    let inline: String = around.iter().map(|(name, _)| format!("{name}/")).collect();
                     let name = text(1).trim_start_matches("r#");
                     found.push((format!("{own_folder}/{inline}{name}.rs"), token.is_test));
                     found.push((format!("{own_folder}/{inline}{name}/mod.rs"), token.is_test));
@@ -155,10 +133,7 @@ fn children(path: &str, is_root: bool, row: &[Token]) -> Vec<(String, bool)> {
             _ => {}
         }
     }
-    found
-        .into_iter()
-        .filter_map(|(file, is_test)| Some((normalise(&file)?, is_test)))
-        .collect()
+    found.into_iter().filter_map(|(file, is_test)| Some((normalise(&file)?, is_test))).collect()
 }
 
 fn unquote(literal: &str) -> Option<&str> {
@@ -172,20 +147,12 @@ mod tests {
     fn dead(files: &[(&str, &str)]) -> Vec<String> {
         let mut all = vec![("crates/a/Cargo.toml", "")];
         all.extend(files);
-        read(&Tree::of(&all))
-            .1
-            .into_iter()
-            .map(|finding| finding.path)
-            .collect()
+        read(&Tree::of(&all)).1.into_iter().map(|finding| finding.path).collect()
     }
 
     #[test]
     fn a_file_that_no_mod_names_is_dead() {
-        let files = [
-            ("crates/a/src/lib.rs", "mod used;"),
-            ("crates/a/src/used.rs", ""),
-            ("crates/a/src/dead.rs", ""),
-        ];
+        let files = [("crates/a/src/lib.rs", "mod used;"), ("crates/a/src/used.rs", ""), ("crates/a/src/dead.rs", "")];
         assert_eq!(dead(&files), ["crates/a/src/dead.rs"]);
     }
 
@@ -193,15 +160,9 @@ mod tests {
     fn every_way_to_name_a_file_is_followed() {
         assert!(
             dead(&[
-                (
-                    "crates/a/src/lib.rs",
-                    "mod b; mod c { mod d; } #[path = \"odd/e.rs\"] mod x; mod g;"
-                ),
+                ("crates/a/src/lib.rs", "mod b; mod c { mod d; } #[path = \"odd/e.rs\"] mod x; mod g;"),
                 ("crates/a/src/b.rs", "mod inner;"),
-                (
-                    "crates/a/src/b/inner.rs",
-                    "fn f() { include!(\"table.rs\"); }"
-                ),
+                ("crates/a/src/b/inner.rs", "fn f() { include!(\"table.rs\"); }"),
                 ("crates/a/src/b/table.rs", ""),
                 ("crates/a/src/c/d.rs", ""),
                 ("crates/a/src/odd/e.rs", ""),
@@ -229,24 +190,14 @@ mod tests {
         ]);
         let (sources, findings) = read(&tree);
         assert_eq!(findings, []);
-        for source in sources
-            .iter()
-            .filter(|source| !source.path.ends_with("lib.rs"))
-        {
+        for source in sources.iter().filter(|source| !source.path.ends_with("lib.rs")) {
             let is_test = !source.path.ends_with("rules.rs");
-            assert!(
-                source.tokens.iter().all(|token| token.is_test == is_test),
-                "{}",
-                source.path
-            );
+            assert!(source.tokens.iter().all(|token| token.is_test == is_test), "{}", source.path);
         }
     }
 
     #[test]
     fn a_file_that_is_no_rust_is_told() {
-        assert_eq!(
-            dead(&[("crates/a/src/lib.rs", "fn f( {")]),
-            ["crates/a/src/lib.rs"]
-        );
+        assert_eq!(dead(&[("crates/a/src/lib.rs", "fn f( {")]), ["crates/a/src/lib.rs"]);
     }
 }

@@ -17,33 +17,18 @@ const BORROWED: Rule = Rule {
 };
 
 /// Never part of a name.
-const VAGUE_WORDS: &[&str] = &[
-    "pending",
-    "transaction",
-    "transactions",
-    "manager",
-    "managers",
-    "helper",
-    "helpers",
-    "util",
-    "utils",
-];
+const VAGUE_WORDS: &[&str] = &["pending", "transaction", "transactions", "manager", "managers", "helper", "helpers", "util", "utils"];
 
 /// Never part of the name of a public type.
 const BORROWED_WORDS: &[&str] = &["lock", "token", "log", "commit"];
 
-const DEFINE: &[&str] = &[
-    "fn", "struct", "enum", "mod", "trait", "type", "const", "static",
-];
+const DEFINE: &[&str] = &["fn", "struct", "enum", "mod", "trait", "type", "const", "static"];
 const DEFINE_TYPE: &[&str] = &["struct", "enum", "trait", "type"];
 
 struct Allowed {
     within: &'static str,
     name: &'static str,
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "for the reader; a test demands it")
-    )]
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the reader; a test demands it"))]
     reason: &'static str,
 }
 
@@ -61,23 +46,14 @@ fn check_with(source: &Source, allowed: &[Allowed]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, pair) in source.tokens.windows(2).enumerate() {
         let [keyword, name] = pair else { continue };
-        if keyword.is_test
-            || !DEFINE.contains(&keyword.text.as_str())
-            || DEFINE.contains(&name.text.as_str())
-        {
+        if keyword.is_test || !DEFINE.contains(&keyword.text.as_str()) || DEFINE.contains(&name.text.as_str()) {
             continue;
         }
-        if allowed
-            .iter()
-            .any(|one| one.name == name.text && is_within(&source.path, one.within))
-        {
+        if allowed.iter().any(|one| one.name == name.text && is_within(&source.path, one.within)) {
             continue;
         }
-        let before = index
-            .checked_sub(1)
-            .and_then(|before| source.tokens.get(before));
-        let is_public_type =
-            DEFINE_TYPE.contains(&keyword.text.as_str()) && before.is_some_and(|t| t.text == "pub");
+        let before = index.checked_sub(1).and_then(|before| source.tokens.get(before));
+        let is_public_type = DEFINE_TYPE.contains(&keyword.text.as_str()) && before.is_some_and(|t| t.text == "pub");
         for word in words(&name.text) {
             let rule = if VAGUE_WORDS.contains(&word.as_str()) {
                 VAGUE
@@ -86,12 +62,7 @@ fn check_with(source: &Source, allowed: &[Allowed]) -> Vec<Finding> {
             } else {
                 continue;
             };
-            findings.push(Finding::new(
-                &source.path,
-                name.line,
-                format!("`{word}` in `{}`", name.text),
-                rule,
-            ));
+            findings.push(Finding::new(&source.path, name.line, format!("`{word}` in `{}`", name.text), rule));
         }
     }
     findings
@@ -123,15 +94,8 @@ mod tests {
 
     fn rules(path: &str, text: &str) -> Vec<Rule> {
         let tokens = tokens::read(text).expect("the example is Rust");
-        let source = Source {
-            path: path.to_owned(),
-            imports: tokens::imports(&tokens),
-            tokens,
-        };
-        check(&source)
-            .into_iter()
-            .map(|finding| finding.rule)
-            .collect()
+        let source = Source { path: path.to_owned(), imports: tokens::imports(&tokens), tokens };
+        check(&source).into_iter().map(|finding| finding.rule).collect()
     }
 
     #[test]
@@ -152,12 +116,7 @@ mod tests {
 
     #[test]
     fn borrowed_words_are_found_in_public_types() {
-        for text in [
-            "pub struct FolderLock;",
-            "pub enum LogLine {}",
-            "pub trait Token {}",
-            "pub type Commit = u8;",
-        ] {
+        for text in ["pub struct FolderLock;", "pub enum LogLine {}", "pub trait Token {}", "pub type Commit = u8;"] {
             assert_eq!(rules(PATH, text), [BORROWED], "{text}");
         }
     }
@@ -177,17 +136,9 @@ mod tests {
 
     #[test]
     fn an_allowed_name_passes_in_its_place_only() {
-        let allowed = [Allowed {
-            within: "crates/a/src/",
-            name: "begin_transaction",
-            reason: "SQL says so",
-        }];
+        let allowed = [Allowed { within: "crates/a/src/", name: "begin_transaction", reason: "SQL says so" }];
         let tokens = tokens::read("fn begin_transaction() {}").expect("the example is Rust");
-        let mut source = Source {
-            path: "crates/a/src/x.rs".into(),
-            imports: Vec::new(),
-            tokens,
-        };
+        let mut source = Source { path: "crates/a/src/x.rs".into(), imports: Vec::new(), tokens };
         assert_eq!(check_with(&source, &allowed), []);
         source.path = "crates/b/src/x.rs".into();
         assert_eq!(check_with(&source, &allowed).len(), 1);
@@ -195,10 +146,6 @@ mod tests {
 
     #[test]
     fn every_allowed_name_has_its_reason() {
-        assert!(
-            ALLOWED
-                .iter()
-                .all(|one| one.reason.split_whitespace().count() > 2)
-        );
+        assert!(ALLOWED.iter().all(|one| one.reason.split_whitespace().count() > 2));
     }
 }

@@ -16,9 +16,7 @@ const PLACES: &[&str] = &["crates/*/src/", "xtask/src/"];
 
 pub(super) fn check(source: &Source) -> Vec<Finding> {
     let file = source.path.rsplit('/').next().unwrap_or_default();
-    if !matches!(file, "lib.rs" | "mod.rs")
-        || !PLACES.iter().any(|place| is_within(&source.path, place))
-    {
+    if !matches!(file, "lib.rs" | "mod.rs") || !PLACES.iter().any(|place| is_within(&source.path, place)) {
         return Vec::new();
     }
     let mut findings = Vec::new();
@@ -29,12 +27,7 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
             continue;
         }
         if CODE.contains(&token.text.as_str()) {
-            findings.push(Finding::new(
-                &source.path,
-                token.line,
-                format!("`{}` in {file}", token.text),
-                CONTENTS_ONLY,
-            ));
+            findings.push(Finding::new(&source.path, token.line, format!("`{}` in {file}", token.text), CONTENTS_ONLY));
         }
         rest = after;
     }
@@ -62,30 +55,14 @@ mod tests {
 
     fn lines(path: &str, text: &str) -> Vec<usize> {
         let tokens = tokens::read(text).expect("the example is Rust");
-        let source = Source {
-            path: path.to_owned(),
-            imports: Vec::new(),
-            tokens,
-        };
-        check(&source)
-            .into_iter()
-            .map(|finding| finding.line)
-            .collect()
+        let source = Source { path: path.to_owned(), imports: Vec::new(), tokens };
+        check(&source).into_iter().map(|finding| finding.line).collect()
     }
 
     #[test]
     fn code_is_found() {
-        assert_eq!(
-            lines("crates/a/src/lib.rs", "mod a;\npub fn f() {}\nimpl A {}"),
-            [2, 3]
-        );
-        assert_eq!(
-            lines(
-                "crates/a/src/b/mod.rs",
-                "macro_rules! m { () => { fn g() {} } }\nfn f() {}"
-            ),
-            [2]
-        );
+        assert_eq!(lines("crates/a/src/lib.rs", "mod a;\npub fn f() {}\nimpl A {}"), [2, 3]);
+        assert_eq!(lines("crates/a/src/b/mod.rs", "macro_rules! m { () => { fn g() {} } }\nfn f() {}"), [2]);
     }
 
     #[test]

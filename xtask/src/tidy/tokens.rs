@@ -56,13 +56,7 @@ fn flatten(stream: TokenStream, is_test: bool, out: &mut Vec<Token>) {
 }
 
 fn push(tree: &TokenTree, is_test: bool, out: &mut Vec<Token>) {
-    let mut add = |text: String, line: usize| {
-        out.push(Token {
-            text,
-            line,
-            is_test,
-        })
-    };
+    let mut add = |text: String, line: usize| out.push(Token { text, line, is_test });
     let line = tree.span().start().line;
     match tree {
         TokenTree::Group(group) => {
@@ -74,36 +68,22 @@ fn push(tree: &TokenTree, is_test: bool, out: &mut Vec<Token>) {
             };
             add(open.to_owned(), group.span_open().start().line);
             flatten(group.stream(), is_test, out);
-            out.push(Token {
-                text: close.to_owned(),
-                line: group.span_close().start().line,
-                is_test,
-            });
+            out.push(Token { text: close.to_owned(), line: group.span_close().start().line, is_test });
         }
         TokenTree::Ident(ident) => {
             // `'static` is a lifetime, not the keyword.
             match out.last_mut() {
                 Some(last) if last.text == "'" => last.text = format!("'{ident}"),
-                _ => out.push(Token {
-                    text: ident.to_string(),
-                    line,
-                    is_test,
-                }),
+                _ => out.push(Token { text: ident.to_string(), line, is_test }),
             }
         }
         TokenTree::Punct(punct) => add(punct.as_char().to_string(), line),
         TokenTree::Literal(literal) => {
             let text = literal.to_string();
-            let number = text
-                .strip_suffix("f32")
-                .or_else(|| text.strip_suffix("f64"))
-                .map(str::len);
+            let number = text.strip_suffix("f32").or_else(|| text.strip_suffix("f64")).map(str::len);
             match number {
                 // `1f64` is a number and a type.
-                Some(length)
-                    if text.starts_with(|c: char| c.is_ascii_digit())
-                        && !text.starts_with("0x") =>
-                {
+                Some(length) if text.starts_with(|c: char| c.is_ascii_digit()) && !text.starts_with("0x") => {
                     add(text[..length].to_owned(), line);
                     add(text[length..].to_owned(), line);
                 }
@@ -190,12 +170,7 @@ pub(super) fn imports(tokens: &[Token]) -> Vec<Vec<Token>> {
 }
 
 /// Reads one branch of a use tree from `index`; returns where it ended.
-fn expand(
-    tokens: &[Token],
-    mut index: usize,
-    prefix: &[Token],
-    out: &mut Vec<Vec<Token>>,
-) -> usize {
+fn expand(tokens: &[Token], mut index: usize, prefix: &[Token], out: &mut Vec<Vec<Token>>) -> usize {
     let mut path = prefix.to_vec();
     while let Some(token) = tokens.get(index) {
         match token.text.as_str() {
@@ -250,29 +225,17 @@ mod tests {
     use super::*;
 
     fn texts(tokens: &[Token]) -> String {
-        tokens
-            .iter()
-            .map(|token| token.text.as_str())
-            .collect::<Vec<_>>()
-            .join(" ")
+        tokens.iter().map(|token| token.text.as_str()).collect::<Vec<_>>().join(" ")
     }
 
     fn product_texts(text: &str) -> String {
         let tokens = read(text).expect("Rust");
-        texts(
-            &tokens
-                .into_iter()
-                .filter(|token| !token.is_test)
-                .collect::<Vec<_>>(),
-        )
+        texts(&tokens.into_iter().filter(|token| !token.is_test).collect::<Vec<_>>())
     }
 
     #[test]
     fn docs_comments_and_strings_are_no_code() {
-        assert_eq!(
-            product_texts("//! std::\n/// std::\nfn f() { /* std:: */ \"std::\"; }"),
-            "fn f ( ) { \"std::\" ; }"
-        );
+        assert_eq!(product_texts("//! std::\n/// std::\nfn f() { /* std:: */ \"std::\"; }"), "fn f ( ) { \"std::\" ; }");
         assert_eq!(product_texts("&'static str"), "& 'static str");
         assert_eq!(product_texts("1f64 0xf32 2.5"), "1 f64 0xf32 2.5");
         assert_eq!(read("fn f( {"), None);
@@ -281,35 +244,14 @@ mod tests {
     #[test]
     fn test_items_are_told_from_the_product() {
         for (text, product) in [
-            (
-                "#[cfg(test)] mod tests { use a; } fn g() {}",
-                "fn g ( ) { }",
-            ),
-            (
-                "#[cfg(all(test, unix))] mod tests; fn g() {}",
-                "fn g ( ) { }",
-            ),
-            (
-                "#[test] #[should_panic] fn t() {} fn g() {}",
-                "fn g ( ) { }",
-            ),
-            (
-                "#[tokio::test(flavor = \"x\")] async fn t<A, B>() {} mod g;",
-                "mod g ;",
-            ),
+            ("#[cfg(test)] mod tests { use a; } fn g() {}", "fn g ( ) { }"),
+            ("#[cfg(all(test, unix))] mod tests; fn g() {}", "fn g ( ) { }"),
+            ("#[test] #[should_panic] fn t() {} fn g() {}", "fn g ( ) { }"),
+            ("#[tokio::test(flavor = \"x\")] async fn t<A, B>() {} mod g;", "mod g ;"),
             ("#![cfg(test)] fn t() {} fn u() {}", ""),
-            (
-                "#[cfg(any(test, model))] mod m;",
-                "# [ cfg ( any ( test , model ) ) ] mod m ;",
-            ),
-            (
-                "#[cfg(not(test))] mod m;",
-                "# [ cfg ( not ( test ) ) ] mod m ;",
-            ),
-            (
-                "mod m { #[cfg(test)] fn t() {} fn g() {} }",
-                "mod m { fn g ( ) { } }",
-            ),
+            ("#[cfg(any(test, model))] mod m;", "# [ cfg ( any ( test , model ) ) ] mod m ;"),
+            ("#[cfg(not(test))] mod m;", "# [ cfg ( not ( test ) ) ] mod m ;"),
+            ("mod m { #[cfg(test)] fn t() {} fn g() {} }", "mod m { fn g ( ) { } }"),
         ] {
             assert_eq!(product_texts(text), product, "{text}");
         }
@@ -317,22 +259,15 @@ mod tests {
 
     #[test]
     fn imports_are_written_out() {
-        let tokens =
-            read("use a::{b, c::{d, e as f}};\npub use g::*; fn h() -> impl I + use<'x> {}")
-                .expect("Rust");
+        let tokens = read("use a::{b, c::{d, e as f}};\npub use g::*; fn h() -> impl I + use<'x> {}").expect("Rust");
         let paths: Vec<String> = imports(&tokens).iter().map(|path| texts(path)).collect();
-        assert_eq!(
-            paths,
-            ["a : : b", "a : : c : : d", "a : : c : : e as f", "g : : *"]
-        );
+        assert_eq!(paths, ["a : : b", "a : : c : : d", "a : : c : : e as f", "g : : *"]);
     }
 
     #[test]
     fn patterns_match_whole_tokens() {
         let tokens = read("a.unwrap();\nb.unwrap_or(c);\nd . unwrap ( );").expect("Rust");
-        let lines: Vec<usize> = find(&tokens, &pattern(".unwrap()"))
-            .map(|token| token.line)
-            .collect();
+        let lines: Vec<usize> = find(&tokens, &pattern(".unwrap()")).map(|token| token.line).collect();
         assert_eq!(lines, [1, 3]);
         assert_eq!(pattern("#[ignore"), ["#", "[", "ignore"]);
         assert_eq!(pattern("extern crate std"), ["extern", "crate", "std"]);

@@ -26,34 +26,22 @@ impl Tree {
             .filter_entry(|entry| entry.file_name() != ".git" && entry.file_name() != "target")
             .build();
         for entry in walk {
-            let entry = entry
-                .map_err(|error| Failure::new(error.to_string(), "make every file readable"))?;
+            let entry = entry.map_err(|error| Failure::new(error.to_string(), "make every file readable"))?;
             if !entry.file_type().is_some_and(|kind| kind.is_file()) {
                 continue;
             }
-            let bytes = fs::read(entry.path()).map_err(|error| {
-                Failure::new(
-                    format!("{}: {error}", entry.path().display()),
-                    "make every file readable",
-                )
-            })?;
+            let bytes = fs::read(entry.path())
+                .map_err(|error| Failure::new(format!("{}: {error}", entry.path().display()), "make every file readable"))?;
             let path = entry.path().strip_prefix(root).unwrap_or(entry.path());
-            let segments: Vec<_> = path
-                .iter()
-                .map(|segment| segment.to_string_lossy())
-                .collect();
-            tree.files
-                .insert(segments.join("/"), String::from_utf8(bytes).ok());
+            let segments: Vec<_> = path.iter().map(|segment| segment.to_string_lossy()).collect();
+            tree.files.insert(segments.join("/"), String::from_utf8(bytes).ok());
         }
         Ok(tree)
     }
 
     #[cfg(test)]
     pub(super) fn of(files: &[(&str, &str)]) -> Self {
-        let files = files
-            .iter()
-            .map(|&(path, text)| (path.to_owned(), Some(text.to_owned())))
-            .collect();
+        let files = files.iter().map(|&(path, text)| (path.to_owned(), Some(text.to_owned()))).collect();
         Self { files }
     }
 
@@ -63,9 +51,7 @@ impl Tree {
 
     /// Path and text of every text file.
     pub(super) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.files
-            .iter()
-            .filter_map(|(path, text)| Some((path.as_str(), text.as_deref()?)))
+        self.files.iter().filter_map(|(path, text)| Some((path.as_str(), text.as_deref()?)))
     }
 
     pub(super) fn has_file(&self, path: &str) -> bool {
@@ -75,9 +61,7 @@ impl Tree {
     /// A file, or a folder with files in it. The empty path is the root.
     pub(super) fn has(&self, path: &str) -> bool {
         let folder = format!("{}/", path.trim_end_matches('/'));
-        path.is_empty()
-            || self.has_file(path)
-            || self.files.keys().any(|file| file.starts_with(&folder))
+        path.is_empty() || self.has_file(path) || self.files.keys().any(|file| file.starts_with(&folder))
     }
 }
 
@@ -132,10 +116,7 @@ mod tests {
 
     #[test]
     fn paths_are_normalised_within_the_root() {
-        assert_eq!(
-            normalise("docs/adr/../style.md").as_deref(),
-            Some("docs/style.md")
-        );
+        assert_eq!(normalise("docs/adr/../style.md").as_deref(), Some("docs/style.md"));
         assert_eq!(normalise("./a//b").as_deref(), Some("a/b"));
         assert_eq!(normalise("a/../.."), None);
     }
@@ -143,12 +124,7 @@ mod tests {
     #[test]
     fn folders_exist_by_their_files() {
         let tree = Tree::of(&[("docs/adr/0001.md", "")]);
-        assert!(
-            tree.has("docs/adr")
-                && tree.has("docs/adr/")
-                && tree.has("")
-                && tree.has("docs/adr/0001.md")
-        );
+        assert!(tree.has("docs/adr") && tree.has("docs/adr/") && tree.has("") && tree.has("docs/adr/0001.md"));
         assert!(!tree.has("docs/ad") && !tree.has("docs/style.md"));
     }
 
@@ -164,10 +140,7 @@ mod tests {
         }
         fs::write(dir.path().join("picture"), [0xff, 0xfe]).expect("written");
         let tree = Tree::load(dir.path()).expect("loaded");
-        assert_eq!(
-            tree.files.keys().collect::<Vec<_>>(),
-            [".ci", ".gitignore", "kept.md", "picture"]
-        );
+        assert_eq!(tree.files.keys().collect::<Vec<_>>(), [".ci", ".gitignore", "kept.md", "picture"]);
         assert!(tree.texts().all(|(path, _)| path != "picture"));
     }
 }

@@ -13,27 +13,16 @@ const FIX_TABLE: &str = "correct xtask/src/walls/table.rs";
 pub(crate) fn run(workspace: &Workspace) -> Result<String, Failure> {
     let metadata = workspace.metadata()?;
     let members = reach::members(&metadata);
-    let mut wrong = check_table(WALLS, &members, &|name| {
-        !reach::versions(&metadata, name).is_empty()
-    });
+    let mut wrong = check_table(WALLS, &members, &|name| !reach::versions(&metadata, name).is_empty());
     if !wrong.is_empty() {
         return Err(Failure::new(wrong.join("\n"), FIX_TABLE));
     }
 
-    let standing: Vec<&Wall> = WALLS
-        .iter()
-        .filter(|wall| members.iter().any(|name| name == wall.package))
-        .collect();
+    let standing: Vec<&Wall> = WALLS.iter().filter(|wall| members.iter().any(|name| name == wall.package)).collect();
     let mut asked = 0_usize;
     for (index, wall) in standing.iter().enumerate() {
         let names = forbidden(wall, &metadata);
-        println!(
-            "  {} of {}: {} never reaches {} others",
-            index + 1,
-            standing.len(),
-            wall.package,
-            names.len()
-        );
+        println!("  {} of {}: {} never reaches {} others", index + 1, standing.len(), wall.package, names.len());
         check_control(workspace, wall, &metadata)?;
         for name in names {
             let versions = reach::versions(&metadata, name);
@@ -49,33 +38,21 @@ pub(crate) fn run(workspace: &Workspace) -> Result<String, Failure> {
         ));
     }
     let core = without_std::check(workspace)?;
-    Ok(format!(
-        "{} crates, {asked} walls, none has a hole; {core}",
-        standing.len()
-    ))
+    Ok(format!("{} crates, {asked} walls, none has a hole; {core}", standing.len()))
 }
 
 /// What the table itself must satisfy, before cargo is asked anything.
-fn check_table(
-    walls: &[Wall],
-    members: &[String],
-    is_locked: &dyn Fn(&str) -> bool,
-) -> Vec<String> {
+fn check_table(walls: &[Wall], members: &[String], is_locked: &dyn Fn(&str) -> bool) -> Vec<String> {
     let mut wrong = Vec::new();
     let may_be_absent = |name: &str| MAY_BE_ABSENT.iter().any(|(absent, _)| *absent == name);
     for member in members {
         if !walls.iter().any(|wall| wall.package == member) {
-            wrong.push(format!(
-                "{member} has no walls: every crate of the workspace needs a row"
-            ));
+            wrong.push(format!("{member} has no walls: every crate of the workspace needs a row"));
         }
     }
     for wall in walls {
         if !members.iter().any(|member| member == wall.package) && !may_be_absent(wall.package) {
-            wrong.push(format!(
-                "{} has walls, but is no crate of the workspace",
-                wall.package
-            ));
+            wrong.push(format!("{} has walls, but is no crate of the workspace", wall.package));
         }
         for name in wall.never.iter().copied().flatten() {
             if !is_locked(name) && !may_be_absent(name) {
@@ -92,13 +69,8 @@ fn check_table(
 /// The names that this package must not reach and that exist at all, those that nobody may reach included.
 fn forbidden(wall: &Wall, metadata: &Metadata) -> Vec<&'static str> {
     let own = wall.never.iter().copied().flatten().copied();
-    let common = NEVER_IMPORTED
-        .iter()
-        .copied()
-        .filter(|name| *name != wall.package);
-    own.chain(common)
-        .filter(|name| !reach::versions(metadata, name).is_empty())
-        .collect()
+    let common = NEVER_IMPORTED.iter().copied().filter(|name| *name != wall.package);
+    own.chain(common).filter(|name| !reach::versions(metadata, name).is_empty()).collect()
 }
 
 fn check_control(workspace: &Workspace, wall: &Wall, metadata: &Metadata) -> Result<(), Failure> {
@@ -106,13 +78,8 @@ fn check_control(workspace: &Workspace, wall: &Wall, metadata: &Metadata) -> Res
     match reach::reach(workspace, wall.package, wall.control, &versions)? {
         Reach::Yes(_) => Ok(()),
         Reach::No | Reach::OnOtherPlatforms => Err(Failure::new(
-            format!(
-                "control: {} should reach {}, but cargo says that it does not",
-                wall.package, wall.control
-            ),
-            format!(
-                "if the dependency has gone, {FIX_TABLE} with another one; else the walls are blind"
-            ),
+            format!("control: {} should reach {}, but cargo says that it does not", wall.package, wall.control),
+            format!("if the dependency has gone, {FIX_TABLE} with another one; else the walls are blind"),
         )),
     }
 }
@@ -125,10 +92,7 @@ fn verdict(wall: &Wall, name: &str, answer: &Reach) -> Option<String> {
             "{} reaches {name} on another platform ({})\n  see `cargo tree -p {} -e normal --all-features --target all -i {name}`",
             wall.package, wall.why, wall.package
         )),
-        Reach::Yes(way) => Some(format!(
-            "{} reaches {name} ({}), by this way:\n{way}",
-            wall.package, wall.why
-        )),
+        Reach::Yes(way) => Some(format!("{} reaches {name} ({}), by this way:\n{way}", wall.package, wall.why)),
     }
 }
 
@@ -136,13 +100,8 @@ fn verdict(wall: &Wall, name: &str, answer: &Reach) -> Option<String> {
 mod tests {
     use super::*;
 
-    const WALL: Wall = Wall {
-        package: "pure",
-        never: &[&["runtime", "system"]],
-        elsewhere: &["system"],
-        control: "table",
-        why: "it is pure",
-    };
+    const WALL: Wall =
+        Wall { package: "pure", never: &[&["runtime", "system"]], elsewhere: &["system"], control: "table", why: "it is pure" };
 
     fn table_says(walls: &[Wall], members: &[&str], locked: &[&str]) -> String {
         let members: Vec<String> = members.iter().map(|name| (*name).to_owned()).collect();
@@ -157,10 +116,7 @@ mod tests {
     #[test]
     fn a_misspelt_name_is_no_wall() {
         let text = table_says(&[WALL], &["pure"], &["system"]);
-        assert!(
-            text.contains("`runtime`, but Cargo.lock knows no such package"),
-            "{text}"
-        );
+        assert!(text.contains("`runtime`, but Cargo.lock knows no such package"), "{text}");
     }
 
     #[test]
@@ -173,12 +129,8 @@ mod tests {
 
     #[test]
     fn what_is_reached_is_told_with_its_way_and_reason() {
-        let text =
-            verdict(&WALL, "runtime", &Reach::Yes("runtime v1\n└── pure".into())).expect("a hole");
-        assert!(
-            text.contains("pure reaches runtime (it is pure)") && text.contains("└── pure"),
-            "{text}"
-        );
+        let text = verdict(&WALL, "runtime", &Reach::Yes("runtime v1\n└── pure".into())).expect("a hole");
+        assert!(text.contains("pure reaches runtime (it is pure)") && text.contains("└── pure"), "{text}");
         assert!(verdict(&WALL, "runtime", &Reach::OnOtherPlatforms).is_some());
         assert_eq!(verdict(&WALL, "system", &Reach::OnOtherPlatforms), None);
         assert_eq!(verdict(&WALL, "runtime", &Reach::No), None);

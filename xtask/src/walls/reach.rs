@@ -20,29 +20,18 @@ pub(super) enum Reach {
 
 /// The versions that the lock file holds of a package.
 pub(super) fn versions(metadata: &Metadata, name: &str) -> Vec<String> {
-    let named = metadata
-        .packages
-        .iter()
-        .filter(|package| package.name.as_str() == name);
+    let named = metadata.packages.iter().filter(|package| package.name.as_str() == name);
     named.map(|package| package.version.to_string()).collect()
 }
 
 pub(super) fn members(metadata: &Metadata) -> Vec<String> {
     let is_member = |id: &PackageId| metadata.workspace_members.contains(id);
-    let members = metadata
-        .packages
-        .iter()
-        .filter(|package| is_member(&package.id));
+    let members = metadata.packages.iter().filter(|package| is_member(&package.id));
     members.map(|package| package.name.to_string()).collect()
 }
 
 /// Does `from` reach `to`, in any of these versions?
-pub(super) fn reach(
-    workspace: &Workspace,
-    from: &str,
-    to: &str,
-    versions: &[String],
-) -> Result<Reach, Failure> {
+pub(super) fn reach(workspace: &Workspace, from: &str, to: &str, versions: &[String]) -> Result<Reach, Failure> {
     let mut found = Reach::No;
     for version in versions {
         match ask(workspace, from, &format!("{to}@{version}"))? {
@@ -75,26 +64,9 @@ enum Answer {
     Way(String),
 }
 
-fn ask_cargo(
-    workspace: &Workspace,
-    from: &str,
-    to: &str,
-    platforms: &[&str],
-) -> Result<Answer, Failure> {
+fn ask_cargo(workspace: &Workspace, from: &str, to: &str, platforms: &[&str]) -> Result<Answer, Failure> {
     let mut command = workspace.cargo();
-    command
-        .args([
-            "tree",
-            "--locked",
-            "-p",
-            from,
-            "-e",
-            "normal",
-            "--all-features",
-            "-i",
-            to,
-        ])
-        .args(platforms);
+    command.args(["tree", "--locked", "-p", from, "-e", "normal", "--all-features", "-i", to]).args(platforms);
     let output = capture(&mut command)?;
     let stdout = String::from_utf8_lossy(&output.stdout);
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -123,30 +95,14 @@ mod tests {
     fn every_way_to_answer_is_known() {
         let unknown = "error: package ID specification `serde@1.0.0` did not match any packages";
         assert_eq!(read_answer(Some(101), "", unknown), Some(Answer::Unknown));
-        assert_eq!(
-            read_answer(Some(0), "", "warning: nothing to print."),
-            Some(Answer::NoWay)
-        );
-        assert_eq!(
-            read_answer(Some(0), "serde v1\n", ""),
-            Some(Answer::Way("serde v1".into()))
-        );
+        assert_eq!(read_answer(Some(0), "", "warning: nothing to print."), Some(Answer::NoWay));
+        assert_eq!(read_answer(Some(0), "serde v1\n", ""), Some(Answer::Way("serde v1".into())));
     }
 
     #[test]
     fn other_failures_are_no_answer() {
-        assert_eq!(
-            read_answer(
-                Some(101),
-                "",
-                "error: There are multiple `syn` packages in your project"
-            ),
-            None
-        );
-        assert_eq!(
-            read_answer(Some(101), "", "error: failed to parse manifest"),
-            None
-        );
+        assert_eq!(read_answer(Some(101), "", "error: There are multiple `syn` packages in your project"), None);
+        assert_eq!(read_answer(Some(101), "", "error: failed to parse manifest"), None);
         assert_eq!(read_answer(Some(0), "", ""), None);
         assert_eq!(read_answer(None, "", ""), None);
     }

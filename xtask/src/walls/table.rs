@@ -14,42 +14,10 @@ pub(crate) struct Wall {
 }
 
 const RUNTIMES: &[&str] = &["tokio", "mio", "futures-util", "async-std", "smol"];
-const HTTP: &[&str] = &[
-    "axum",
-    "hyper",
-    "hyper-util",
-    "http",
-    "tower",
-    "tower-http",
-    "reqwest",
-];
-const DATABASES: &[&str] = &[
-    "redis",
-    "rusqlite",
-    "libsqlite3-sys",
-    "sqlx",
-    "postgres",
-    "tokio-postgres",
-];
-const CLOCKS_AND_CHANCE: &[&str] = &[
-    "rand",
-    "rand_core",
-    "getrandom",
-    "fastrand",
-    "chrono",
-    "time",
-    "jiff",
-];
-const STD_USERS: &[&str] = &[
-    "serde",
-    "serde_core",
-    "serde_json",
-    "libc",
-    "log",
-    "tracing",
-    "parking_lot",
-    "tempfile",
-];
+const HTTP: &[&str] = &["axum", "hyper", "hyper-util", "http", "tower", "tower-http", "reqwest"];
+const DATABASES: &[&str] = &["redis", "rusqlite", "libsqlite3-sys", "sqlx", "postgres", "tokio-postgres"];
+const CLOCKS_AND_CHANCE: &[&str] = &["rand", "rand_core", "getrandom", "fastrand", "chrono", "time", "jiff"];
+const STD_USERS: &[&str] = &["serde", "serde_core", "serde_json", "libc", "log", "tracing", "parking_lot", "tempfile"];
 const PICTURES: &[&str] = &["plotters", "maud", "indicatif", "comfy-table"];
 
 const CORE: &str = "nevertwice-core";
@@ -87,47 +55,28 @@ pub(crate) const WALLS: &[Wall] = &[
     },
     Wall {
         package: API,
-        never: &[
-            RUNTIMES,
-            HTTP,
-            DATABASES,
-            PICTURES,
-            &[LOCAL, REDIS, LEDGER, IDEMPOTENCY, SERVER, BOTS],
-        ],
+        never: &[RUNTIMES, HTTP, DATABASES, PICTURES, &[LOCAL, REDIS, LEDGER, IDEMPOTENCY, SERVER, BOTS]],
         elsewhere: &[],
         control: CORE,
         why: "the contract knows no runtime, no HTTP server, no Redis and no SQL, and does no I/O",
     },
     Wall {
         package: LOCAL,
-        never: &[
-            HTTP,
-            DATABASES,
-            PICTURES,
-            &[REDIS, LEDGER, IDEMPOTENCY, SERVER, BOTS],
-        ],
+        never: &[HTTP, DATABASES, PICTURES, &[REDIS, LEDGER, IDEMPOTENCY, SERVER, BOTS]],
         elsewhere: &[],
         control: API,
         why: "the embedded backend knows no server, no other backend and nobody who uses it",
     },
     Wall {
         package: REDIS,
-        never: &[
-            &["axum", "rusqlite", "sqlx"],
-            PICTURES,
-            &[LOCAL, LEDGER, IDEMPOTENCY, SERVER, BOTS],
-        ],
+        never: &[&["axum", "rusqlite", "sqlx"], PICTURES, &[LOCAL, LEDGER, IDEMPOTENCY, SERVER, BOTS]],
         elsewhere: &[],
         control: API,
         why: "the Redis backend decides nothing in Rust and knows no other backend",
     },
     Wall {
         package: LEDGER,
-        never: &[
-            &["axum", "redis"],
-            PICTURES,
-            &[LOCAL, REDIS, IDEMPOTENCY, SERVER, BOTS],
-        ],
+        never: &[&["axum", "redis"], PICTURES, &[LOCAL, REDIS, IDEMPOTENCY, SERVER, BOTS]],
         elsewhere: &[],
         control: API,
         why: "the ledger follows entries; it knows no backend that makes them",
@@ -148,36 +97,13 @@ pub(crate) const WALLS: &[Wall] = &[
     },
     Wall {
         package: BOTS,
-        never: &[
-            DATABASES,
-            &[
-                "axum",
-                "tower-http",
-                LOCAL,
-                REDIS,
-                LEDGER,
-                IDEMPOTENCY,
-                SERVER,
-            ],
-        ],
+        never: &[DATABASES, &["axum", "tower-http", LOCAL, REDIS, LEDGER, IDEMPOTENCY, SERVER]],
         elsewhere: &[],
         control: API,
         why: "bots are black-box: they know the public API and no backend",
     },
-    Wall {
-        package: BINARY,
-        never: &[],
-        elsewhere: &[],
-        control: SERVER,
-        why: "the binary may reach everything",
-    },
-    Wall {
-        package: TESTKIT,
-        never: &[&[SERVER, BOTS]],
-        elsewhere: &[],
-        control: API,
-        why: "the testkit tests backends, below the server",
-    },
+    Wall { package: BINARY, never: &[], elsewhere: &[], control: SERVER, why: "the binary may reach everything" },
+    Wall { package: TESTKIT, never: &[&[SERVER, BOTS]], elsewhere: &[], control: API, why: "the testkit tests backends, below the server" },
     Wall {
         package: XTASK,
         never: &[&[CORE, API, LOCAL, REDIS, LEDGER, IDEMPOTENCY, SERVER, BOTS]],
@@ -191,10 +117,7 @@ pub(crate) const WALLS: &[Wall] = &[
 pub(crate) const MAY_BE_ABSENT: &[(&str, &str)] = &[
     ("async-std", "a runtime that nobody brings in today"),
     ("smol", "a runtime that nobody brings in today"),
-    (
-        "futures-util",
-        "part of hyper's family; comes and goes with its features",
-    ),
+    ("futures-util", "part of hyper's family; comes and goes with its features"),
     ("reqwest", "an HTTP client that nobody brings in today"),
     ("redis", "comes with the Redis backend"),
     ("rusqlite", "comes with the ledger"),
@@ -207,10 +130,7 @@ pub(crate) const MAY_BE_ABSENT: &[(&str, &str)] = &[
     ("chrono", "a clock that nobody brings in today"),
     ("time", "a clock that nobody brings in today"),
     ("jiff", "a clock that nobody brings in today"),
-    (
-        "parking_lot",
-        "tokio can use it; not with the features that we take",
-    ),
+    ("parking_lot", "tokio can use it; not with the features that we take"),
     (REDIS, "a crate of a later issue"),
     (LEDGER, "a crate of a later issue"),
     (IDEMPOTENCY, "a crate of a later issue"),
@@ -224,17 +144,9 @@ mod tests {
     fn no_row_contradicts_itself() {
         for wall in WALLS {
             let names = wall.never.concat();
-            assert!(
-                !names.contains(&wall.package),
-                "{} may not be walled off from itself",
-                wall.package
-            );
+            assert!(!names.contains(&wall.package), "{} may not be walled off from itself", wall.package);
             assert!(!names.contains(&wall.control), "{}", wall.package);
-            assert!(
-                wall.elsewhere.iter().all(|name| names.contains(name)),
-                "{}",
-                wall.package
-            );
+            assert!(wall.elsewhere.iter().all(|name| names.contains(name)), "{}", wall.package);
             assert!(!wall.why.is_empty());
         }
     }
@@ -242,13 +154,7 @@ mod tests {
     #[test]
     fn every_row_is_there_once() {
         for (index, wall) in WALLS.iter().enumerate() {
-            assert!(
-                WALLS[..index]
-                    .iter()
-                    .all(|earlier| earlier.package != wall.package),
-                "{}",
-                wall.package
-            );
+            assert!(WALLS[..index].iter().all(|earlier| earlier.package != wall.package), "{}", wall.package);
         }
     }
 }

@@ -15,12 +15,7 @@ const FEATURES: &[&str] = &["std", "use_std", "use-std"];
 
 pub(super) fn check(workspace: &Workspace) -> Result<String, Failure> {
     let path = workspace.root().join(CORE_ROOT);
-    let text = fs::read_to_string(&path).map_err(|error| {
-        Failure::new(
-            format!("{CORE_ROOT}: {error}"),
-            "the core's root belongs there",
-        )
-    })?;
+    let text = fs::read_to_string(&path).map_err(|error| Failure::new(format!("{CORE_ROOT}: {error}"), "the core's root belongs there"))?;
     if !has_no_std(&text) {
         return Err(Failure::new(
             format!("{CORE_ROOT} does not say `#![no_std]`"),
@@ -32,9 +27,7 @@ pub(super) fn check(workspace: &Workspace) -> Result<String, Failure> {
         return Ok("no target without std is installed here, so `#![no_std]` and the features were looked at".into());
     };
     stream(
-        workspace
-            .cargo()
-            .args(["check", "-p", CORE, "--all-features", "--target", &target]),
+        workspace.cargo().args(["check", "-p", CORE, "--all-features", "--target", &target]),
         "use `core::` and `alloc::`, and take dependencies without their std features",
     )?;
     Ok(format!("the core builds for {target}, which has no std"))
@@ -46,25 +39,13 @@ fn has_no_std(text: &str) -> bool {
 
 fn check_features(workspace: &Workspace) -> Result<(), Failure> {
     let mut command = workspace.cargo();
-    command.args([
-        "tree",
-        "--locked",
-        "-p",
-        CORE,
-        "-e",
-        "normal",
-        "--all-features",
-    ]);
+    command.args(["tree", "--locked", "-p", CORE, "-e", "normal", "--all-features"]);
     command.args(["--prefix", "none", "-f", "{p} | {f}"]);
     let output = capture(&mut command)?;
     let stdout = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() || stdout.trim().is_empty() {
         return Err(Failure::new(
-            format!(
-                "`{}` answered nothing: {}",
-                shown(&command),
-                String::from_utf8_lossy(&output.stderr).trim()
-            ),
+            format!("`{}` answered nothing: {}", shown(&command), String::from_utf8_lossy(&output.stderr).trim()),
             "run it by hand",
         ));
     }
@@ -73,10 +54,7 @@ fn check_features(workspace: &Workspace) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::new(
-        format!(
-            "dependencies of the core have their std feature on: {}",
-            users.join(", ")
-        ),
+        format!("dependencies of the core have their std feature on: {}", users.join(", ")),
         "take them with `default-features = false`",
     ))
 }
@@ -90,11 +68,7 @@ fn std_users(tree: &str) -> Vec<&str> {
             continue;
         };
         let features = features.trim_end_matches("(*)").trim();
-        if !package.contains("(proc-macro)")
-            && features
-                .split(',')
-                .any(|feature| FEATURES.contains(&feature))
-        {
+        if !package.contains("(proc-macro)") && features.split(',').any(|feature| FEATURES.contains(&feature)) {
             users.push(package);
         }
     }
@@ -104,18 +78,14 @@ fn std_users(tree: &str) -> Vec<&str> {
 /// A target whose standard library is installed and is no more than core and alloc.
 fn installed_target(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let mut command = std::process::Command::new("rustc");
-    command
-        .current_dir(workspace.root())
-        .args(["--print", "sysroot"]);
+    command.current_dir(workspace.root()).args(["--print", "sysroot"]);
     let output = capture(&mut command)?;
     let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let Ok(entries) = fs::read_dir(Path::new(&sysroot).join("lib/rustlib")) else {
         return Ok(None);
     };
-    let mut targets: Vec<String> = entries
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| is_bare(name))
-        .collect();
+    let mut targets: Vec<String> =
+        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).filter(|name| is_bare(name)).collect();
     targets.sort();
     Ok(targets.pop())
 }
