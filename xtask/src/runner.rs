@@ -9,11 +9,14 @@ use crate::workspace::Workspace;
 pub(crate) fn run(workspace: &Workspace, steps: &[Step], keep_going: bool) -> bool {
     let started = Instant::now();
     let mut failed = Vec::new();
+    let mut closing = None;
     for (index, step) in steps.iter().enumerate() {
         let place = format!("[{}/{}] {}", index + 1, steps.len(), step.name());
         println!("{place} ({} so far)", seconds(started.elapsed()));
         let step_started = Instant::now();
-        match step.run(workspace) {
+        let report = step.run(workspace);
+        closing = report.closing.or(closing);
+        match report.verdict {
             Ok(seen) => println!("{place}: ok in {}: {seen}\n", seconds(step_started.elapsed())),
             Err(failure) => {
                 println!("{place}: FAILED after {}\n{failure}", seconds(step_started.elapsed()));
@@ -32,6 +35,9 @@ pub(crate) fn run(workspace: &Workspace, steps: &[Step], keep_going: bool) -> bo
         } else {
             println!("failed after {total}: {}", failed.join(", "));
         }
+    }
+    if let Some(line) = closing {
+        println!("{line}");
     }
     failed.is_empty()
 }

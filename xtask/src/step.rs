@@ -42,17 +42,25 @@ impl Step {
     }
 
     /// Runs the step. The text of a success says what was looked at, so that a step that looked at nothing is seen.
-    pub(crate) fn run(self, workspace: &Workspace) -> Result<String, Failure> {
-        match self {
+    pub(crate) fn run(self, workspace: &Workspace) -> Report {
+        let verdict = match self {
             Self::Fmt => lints::fmt(workspace),
             Self::Tidy => tidy::run(workspace),
             Self::Walls => walls::run(workspace),
             Self::Licences => licences::run(workspace),
             Self::Clippy => lints::clippy(workspace),
             Self::Docs => lints::docs(workspace),
-            Self::Test => suite::run(workspace),
-        }
+            Self::Test => return suite::run(workspace),
+        };
+        Report { verdict, closing: None }
     }
+}
+
+/// What a step has to say.
+pub(crate) struct Report {
+    pub(crate) verdict: Result<String, Failure>,
+    /// The line that must come last of all, whatever the verdict.
+    pub(crate) closing: Option<String>,
 }
 
 /// What went wrong, and what whoever reads it should do.

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use crate::install;
-use crate::step::Failure;
+use crate::step::{Failure, Report};
 use crate::workspace::{Workspace, shown};
 
 /// Where the list of expected conformance cases lies, from the root of the repository.
@@ -26,31 +26,27 @@ struct Tally {
     ignored: u64,
 }
 
-pub(crate) fn run(workspace: &Workspace) -> Result<String, Failure> {
+/// The report ends with the line that counts, whether or not all is well.
+pub(crate) fn run(workspace: &Workspace) -> Report {
+    let mut tally = Tally::default();
+    let verdict = install_and_run(workspace, &mut tally);
+    Report { verdict, closing: Some(format!("{} passed, {} failed", tally.passed, tally.failed)) }
+}
+
+fn install_and_run(workspace: &Workspace, tally: &mut Tally) -> Result<String, Failure> {
     println!("install: {}", install::run()?);
     let count_dir = workspace.metadata()?.target_directory.into_std_path_buf().join("conformance");
     match fs::remove_dir_all(&count_dir) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            return Err(unusable(&count_dir, &error));
-        }
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(unusable(&count_dir, &error)),
         _ => fs::create_dir_all(&count_dir).map_err(|error| unusable(&count_dir, &error))?,
     }
-
-    let (tally, finished) = run_tests(workspace, &count_dir)?;
-    let verdict = judge(tally, finished).and_then(|()| {
-        let expected = read_expected(&workspace.root().join(EXPECTED))?;
-        let counted = read_counts(&count_dir)?;
-        compare(&expected, &counted)
-    });
-    match &verdict {
-        Ok(conformance) => println!("\n{conformance}"),
-        Err(failure) => println!("\n{failure}"),
-    }
-    println!("{} passed, {} failed", tally.passed, tally.failed);
-    verdict.map(|_| format!("{} passed, {} failed", tally.passed, tally.failed))
+    let finished = run_tests(workspace, &count_dir, tally)?;
+    judge(*tally, finished)?;
+    compare(&read_expected(&workspace.root().join(EXPECTED))?, &read_counts(&count_dir)?)
 }
 
-fn run_tests(workspace: &Workspace, count_dir: &Path) -> Result<(Tally, bool), Failure> {
+/// Adds up what the test programs report, and says whether cargo was content.
+fn run_tests(workspace: &Workspace, count_dir: &Path, tally: &mut Tally) -> Result<bool, Failure> {
     let mut command = workspace.cargo();
     command.args(["test", "--workspace", "--all-features", "--no-fail-fast"]).env(COUNT_DIR_VARIABLE, count_dir).stdout(Stdio::piped());
     let broken = |error: std::io::Error| {
@@ -58,7 +54,6 @@ fn run_tests(workspace: &Workspace, count_dir: &Path) -> Result<(Tally, bool), F
     };
     println!("{}", shown(&command));
     let mut child = command.spawn().map_err(broken)?;
-    let mut tally = Tally::default();
     if let Some(stdout) = child.stdout.take() {
         for line in BufReader::new(stdout).split(b'\n') {
             let line = line.map_err(broken)?;
@@ -72,7 +67,7 @@ fn run_tests(workspace: &Workspace, count_dir: &Path) -> Result<(Tally, bool), F
         }
     }
     let status = child.wait().map_err(broken)?;
-    Ok((tally, status.success()))
+    Ok(status.success())
 }
 
 /// The figures of a line `test result: ok. 3 passed; 0 failed; 0 ignored; ...`.
@@ -183,10 +178,10 @@ fn compare(expected: &BTreeMap<String, u64>, counted: &BTreeMap<String, u64>) ->
         ));
     }
     if expected.is_empty() {
-        return Ok(format!("conformance: {EXPECTED} lists no backend yet, so none was compared"));
+        return Ok(format!("all tests passed; {EXPECTED} lists no backend yet, so no conformance cases were compared"));
     }
     let told: Vec<String> = expected.iter().map(|(backend, cases)| format!("{backend} {cases}")).collect();
-    Ok(format!("conformance cases as expected: {}", told.join(", ")))
+    Ok(format!("all tests passed; conformance cases as expected: {}", told.join(", ")))
 }
 
 fn unusable(path: &Path, error: &std::io::Error) -> Failure {

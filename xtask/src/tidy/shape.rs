@@ -19,7 +19,7 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
     if !matches!(file, "lib.rs" | "mod.rs") || !PLACES.iter().any(|place| is_within(&source.path, place)) {
         return Vec::new();
     }
-    let mut findings = Vec::new();
+    let mut lines = Vec::new();
     let mut rest = source.tokens.as_slice();
     while let Some((token, after)) = rest.split_first() {
         if token.text == "macro_rules" {
@@ -27,11 +27,13 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
             continue;
         }
         if CODE.contains(&token.text.as_str()) {
-            findings.push(Finding::new(&source.path, token.line, format!("`{}` in {file}", token.text), CONTENTS_ONLY));
+            lines.push(token.line);
         }
         rest = after;
     }
-    findings
+    // One finding a file: what must go is all of it.
+    let what = format!("{} times `fn` or `impl` in {file}, here the first", lines.len());
+    lines.first().map(|line| Finding::new(&source.path, *line, what, CONTENTS_ONLY)).into_iter().collect()
 }
 
 /// What follows the next pair of braces.
@@ -61,7 +63,7 @@ mod tests {
 
     #[test]
     fn code_is_found() {
-        assert_eq!(lines("crates/a/src/lib.rs", "mod a;\npub fn f() {}\nimpl A {}"), [2, 3]);
+        assert_eq!(lines("crates/a/src/lib.rs", "mod a;\npub fn f() {}\nimpl A {}"), [2]);
         assert_eq!(lines("crates/a/src/b/mod.rs", "macro_rules! m { () => { fn g() {} } }\nfn f() {}"), [2]);
     }
 
