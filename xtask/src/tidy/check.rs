@@ -52,7 +52,7 @@ mod tests {
             ("crates/a/src/dead.rs", ""),
             ("crates/nevertwice-api/Cargo.toml", ""),
             ("crates/nevertwice-api/src/lib.rs", "mod errors;\n"),
-            ("crates/nevertwice-api/src/errors.rs", "const A: E = E { code: \"gone\" };\n"),
+            ("crates/nevertwice-api/src/errors.rs", "errors! { Gone = \"gone\", 410, final, \"Gone\"; }\n"),
             ("README.md", "[gone](gone.md)\n"),
         ]);
         let (findings, sources) = check(&tree, &[]);

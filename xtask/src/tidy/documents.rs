@@ -23,6 +23,12 @@ const NO_CODE: Rule = Rule {
     instead: "delete the page, or name the code in the catalogue",
 };
 
+const BLIND: Rule = Rule {
+    name: "unread-catalogue",
+    why: "a check that reads no code finds no mistake",
+    instead: "write rows `Name = \"code\", status, ...`, or teach xtask/src/tidy/documents.rs the new form",
+};
+
 /// Where the catalogue of error codes may lie.
 const CATALOGUE: &[&str] = &["crates/nevertwice-api/src/errors.rs", "crates/nevertwice-api/src/errors/"];
 const PAGES: &str = "docs/errors/";
@@ -59,13 +65,16 @@ fn leads_somewhere(tree: &Tree, from: &str, link: &str) -> bool {
 pub(super) fn error_pages(tree: &Tree, sources: &[Source]) -> Vec<Finding> {
     let catalogue = sources.iter().filter(|source| CATALOGUE.iter().any(|place| is_within(&source.path, place)));
     let mut codes = BTreeMap::new();
+    let mut first = None;
     for source in catalogue {
+        first.get_or_insert(source.path.as_str());
         for (code, line) in codes_in(source) {
             codes.entry(code).or_insert((source.path.as_str(), line));
         }
     }
+    let Some(first) = first else { return Vec::new() };
     if codes.is_empty() {
-        return Vec::new();
+        return vec![Finding::new(first, 1, "no code was found in the catalogue", BLIND)];
     }
     let mut findings = Vec::new();
     for (code, &(path, line)) in &codes {
@@ -85,15 +94,14 @@ pub(super) fn error_pages(tree: &Tree, sources: &[Source]) -> Vec<Finding> {
     findings
 }
 
-/// What the catalogue writes as `code: "snake_case"`.
+/// What the catalogue writes as `Name = "snake_case", 409, ...`.
 fn codes_in(source: &Source) -> Vec<(&str, usize)> {
-    let product = source.tokens.windows(3).filter(|window| !window[0].is_test);
+    let product = source.tokens.windows(4).filter(|window| !window[0].is_test);
     let codes = product.filter_map(|window| {
-        let [field, colon, value] = window else {
-            return None;
-        };
+        let [equals, value, comma, status] = window else { return None };
         let code = value.text.strip_prefix('"')?.strip_suffix('"')?;
-        (field.text == "code" && colon.text == ":").then_some((code, value.line))
+        let is_row = equals.text == "=" && comma.text == "," && status.text.parse::<u16>().is_ok();
+        is_row.then_some((code, value.line))
     });
     codes.collect()
 }
@@ -133,7 +141,7 @@ mod tests {
         let mut all = vec![
             ("crates/nevertwice-api/Cargo.toml", ""),
             ("crates/nevertwice-api/src/lib.rs", "mod errors;"),
-            ("crates/nevertwice-api/src/errors.rs", "const A: E = E { code: \"sold_out\", status: 409 };"),
+            ("crates/nevertwice-api/src/errors.rs", "errors! { SoldOut = \"sold_out\", 409, final, \"No seat is left\"; }"),
         ];
         all.extend(files);
         let tree = Tree::of(&all);
@@ -148,6 +156,16 @@ mod tests {
             pages(&[("docs/errors/sold_out.md", ""), ("docs/errors/gone.md", ""), ("docs/errors/README.md", "")]),
             [(NO_CODE, "`gone` is no code of the catalogue".into())]
         );
+    }
+
+    #[test]
+    fn a_catalogue_in_another_form_is_told() {
+        let tree = Tree::of(&[
+            ("crates/nevertwice-api/Cargo.toml", ""),
+            ("crates/nevertwice-api/src/errors.rs", "const CODES: &[&str] = &[\"sold_out\"];"),
+        ]);
+        let findings = error_pages(&tree, &modules::read(&tree).0);
+        assert_eq!(findings.iter().map(|finding| finding.rule).collect::<Vec<_>>(), [BLIND]);
     }
 
     #[test]
