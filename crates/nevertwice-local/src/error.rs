@@ -87,11 +87,7 @@ pub enum AppendError {
 
 impl IoFailure {
     pub(crate) fn new(doing: &'static str, name: &str, source: io::Error) -> IoFailure {
-        IoFailure {
-            doing,
-            name: name.to_owned(),
-            source,
-        }
+        IoFailure { doing, name: name.to_owned(), source }
     }
 
     /// For `map_err`: says what was being done to which file.
@@ -120,11 +116,7 @@ impl fmt::Display for IoFailure {
 
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "segment {} is damaged at byte {}: {}",
-            self.segment, self.offset, self.what
-        )
+        write!(f, "segment {} is damaged at byte {}: {}", self.segment, self.offset, self.what)
     }
 }
 
@@ -132,18 +124,15 @@ impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             OpenError::Io(failure) => write!(f, "{failure}; nothing was served"),
-            OpenError::InUse => {
-                f.write_str("another process uses this data folder; nothing was done: stop it, or name another folder")
-            }
+            OpenError::InUse => f.write_str("another process uses this data folder; nothing was done: stop it, or name another folder"),
             OpenError::TooNew { found, supported } => write!(
                 f,
                 "the data folder has format {found}, this version reads up to {supported}; nothing was done: run the \
                  version that wrote it, or a newer one"
             ),
-            OpenError::Marker { what } => write!(
-                f,
-                "the data folder's `format` file cannot be used: {what}; nothing was done: restore the file from a copy"
-            ),
+            OpenError::Marker { what } => {
+                write!(f, "the data folder's `format` file cannot be used: {what}; nothing was done: restore the file from a copy")
+            }
             OpenError::Damage(damage) => write!(
                 f,
                 "{damage}; something that was acknowledged is missing, so nothing was done: restore the folder from a \
@@ -162,17 +151,15 @@ impl fmt::Display for OpenError {
 impl fmt::Display for AppendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AppendError::Poisoned => f.write_str(
-                "an earlier write to the journal failed, so nothing more is written: restart once the disk is well",
-            ),
+            AppendError::Poisoned => {
+                f.write_str("an earlier write to the journal failed, so nothing more is written: restart once the disk is well")
+            }
             AppendError::Failed(failure) => write!(
                 f,
                 "{failure}; whether the batch is durable is unknown, and nothing more is written: restart once the \
                  disk is well"
             ),
-            AppendError::Full => {
-                f.write_str("the disk is full; nothing was written: make room, and it goes on by itself")
-            }
+            AppendError::Full => f.write_str("the disk is full; nothing was written: make room, and it goes on by itself"),
             AppendError::TooLarge { bytes, bytes_max } => {
                 write!(f, "a batch of {bytes} bytes is over the {bytes_max} that a segment holds; nothing was written")
             }

@@ -46,11 +46,7 @@ impl Folder {
             Some(id) => id,
             None => write_marker(storage.as_ref())?,
         };
-        Ok(Folder {
-            storage,
-            id,
-            _claim: claim,
-        })
+        Ok(Folder { storage, id, _claim: claim })
     }
 
     /// Its storage.
@@ -66,15 +62,10 @@ impl Folder {
 
 /// Reads the marker of a folder that nobody may change: stopped, or a copy. Writes nothing.
 pub fn inspect_marker(storage: &dyn Storage) -> Result<JournalId, OpenError> {
-    if storage
-        .is_claimed()
-        .map_err(IoFailure::of("looking for the owner of", ""))?
-    {
+    if storage.is_claimed().map_err(IoFailure::of("looking for the owner of", ""))? {
         return Err(OpenError::InUse);
     }
-    read_marker(storage)?.ok_or_else(|| OpenError::Marker {
-        what: "there is none".to_owned(),
-    })
+    read_marker(storage)?.ok_or_else(|| OpenError::Marker { what: "there is none".to_owned() })
 }
 
 fn read_marker(storage: &dyn Storage) -> Result<Option<JournalId>, OpenError> {
@@ -82,13 +73,8 @@ fn read_marker(storage: &dyn Storage) -> Result<Option<JournalId>, OpenError> {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let names = storage.list().map_err(IoFailure::of("listing", ""))?;
-            return match names
-                .iter()
-                .find(|name| journal::is_segment(name) || snapshot::is_snapshot(name))
-            {
-                Some(name) => Err(OpenError::Marker {
-                    what: format!("it is missing, though {name:?} is there"),
-                }),
+            return match names.iter().find(|name| journal::is_segment(name) || snapshot::is_snapshot(name)) {
+                Some(name) => Err(OpenError::Marker { what: format!("it is missing, though {name:?} is there") }),
                 None => Ok(None),
             };
         }
@@ -98,58 +84,34 @@ fn read_marker(storage: &dyn Storage) -> Result<Option<JournalId>, OpenError> {
 }
 
 fn parse_marker(bytes: &[u8]) -> Result<JournalId, OpenError> {
-    let bad = |what: &str| OpenError::Marker {
-        what: what.to_owned(),
-    };
+    let bad = |what: &str| OpenError::Marker { what: what.to_owned() };
     let text = std::str::from_utf8(bytes).map_err(|_| bad("it is not text"))?;
     let mut lines = text.lines();
     if lines.next() != Some(FIRST_LINE) {
         return Err(bad("its first line is another"));
     }
-    let format = lines
-        .next()
-        .and_then(|line| line.strip_prefix("format "))
-        .and_then(|text| text.parse::<u32>().ok());
+    let format = lines.next().and_then(|line| line.strip_prefix("format ")).and_then(|text| text.parse::<u32>().ok());
     let found = format.ok_or_else(|| bad("it names no format"))?;
     if found > FORMAT {
-        return Err(OpenError::TooNew {
-            found,
-            supported: FORMAT,
-        });
+        return Err(OpenError::TooNew { found, supported: FORMAT });
     }
     if found == 0 {
         return Err(bad("there is no format 0"));
     }
     let id = lines.next().and_then(|line| line.strip_prefix("journal "));
-    let id = id
-        .filter(|hex| hex.len() == 16)
-        .and_then(|hex| u64::from_str_radix(hex, 16).ok());
+    let id = id.filter(|hex| hex.len() == 16).and_then(|hex| u64::from_str_radix(hex, 16).ok());
     id.map(JournalId).ok_or_else(|| bad("it names no journal"))
 }
 
 fn write_marker(storage: &dyn Storage) -> Result<JournalId, OpenError> {
-    let id = getrandom::u64().map_err(|error| {
-        IoFailure::new(
-            "drawing a number for",
-            MARKER,
-            io::Error::other(error.to_string()),
-        )
-    })?;
+    let id = getrandom::u64().map_err(|error| IoFailure::new("drawing a number for", MARKER, io::Error::other(error.to_string())))?;
     let text = format!("{FIRST_LINE}\nformat {FORMAT}\njournal {id:016x}\n");
     remove_if_there(storage, MARKER_NEW)?;
-    let file = storage
-        .create(MARKER_NEW)
-        .map_err(IoFailure::of("creating", MARKER_NEW))?;
-    file.write_at(0, text.as_bytes())
-        .map_err(IoFailure::of("writing", MARKER_NEW))?;
-    file.sync_data()
-        .map_err(IoFailure::of("syncing", MARKER_NEW))?;
-    storage
-        .rename(MARKER_NEW, MARKER)
-        .map_err(IoFailure::of("renaming", MARKER_NEW))?;
-    storage
-        .sync_folder()
-        .map_err(IoFailure::of("syncing the folder of", MARKER))?;
+    let file = storage.create(MARKER_NEW).map_err(IoFailure::of("creating", MARKER_NEW))?;
+    file.write_at(0, text.as_bytes()).map_err(IoFailure::of("writing", MARKER_NEW))?;
+    file.sync_data().map_err(IoFailure::of("syncing", MARKER_NEW))?;
+    storage.rename(MARKER_NEW, MARKER).map_err(IoFailure::of("renaming", MARKER_NEW))?;
+    storage.sync_folder().map_err(IoFailure::of("syncing the folder of", MARKER))?;
     Ok(JournalId(id))
 }
 

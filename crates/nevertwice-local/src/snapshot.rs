@@ -70,10 +70,7 @@ pub fn is_snapshot(name: &str) -> bool {
 /// The batches of all snapshots by name, the newest first; whether they are good is not looked at.
 pub fn list(storage: &dyn Storage) -> Result<Vec<u64>, IoFailure> {
     let names = storage.list().map_err(IoFailure::of("listing", ""))?;
-    let mut batches: Vec<u64> = names
-        .iter()
-        .filter_map(|name| snapshot_batch(name))
-        .collect();
+    let mut batches: Vec<u64> = names.iter().filter_map(|name| snapshot_batch(name)).collect();
     batches.sort_unstable_by(|a, b| b.cmp(a));
     Ok(batches)
 }
@@ -85,9 +82,7 @@ pub fn prune(storage: &dyn Storage, keep: [u64; 2]) -> Result<(), IoFailure> {
             remove_if_there(storage, &snapshot_name(batch))?;
         }
     }
-    storage
-        .sync_folder()
-        .map_err(IoFailure::of("syncing the folder of", WRITING))
+    storage.sync_folder().map_err(IoFailure::of("syncing the folder of", WRITING))
 }
 
 /// Writes one snapshot.
@@ -104,44 +99,21 @@ pub struct SnapshotWriter {
 
 impl SnapshotWriter {
     /// Begins the snapshot after `floor.batch`.
-    pub fn create(
-        storage: Arc<dyn Storage>,
-        id: JournalId,
-        floor: Floor,
-    ) -> Result<SnapshotWriter, IoFailure> {
+    pub fn create(storage: Arc<dyn Storage>, id: JournalId, floor: Floor) -> Result<SnapshotWriter, IoFailure> {
         remove_if_there(storage.as_ref(), WRITING)?;
-        let file = storage
-            .create(WRITING)
-            .map_err(IoFailure::of("creating", WRITING))?;
+        let file = storage.create(WRITING).map_err(IoFailure::of("creating", WRITING))?;
         let mut chunk = Vec::with_capacity(CHUNK_BYTES + HEADER_BYTES);
         chunk.extend_from_slice(&header(id, floor));
-        Ok(SnapshotWriter {
-            storage,
-            id,
-            floor,
-            file,
-            chunk,
-            written: 0,
-            crc: 0,
-            records: 0,
-        })
+        Ok(SnapshotWriter { storage, id, floor, file, chunk, written: 0, crc: 0, records: 0 })
     }
 
     /// Adds a record.
     pub fn record(&mut self, record: &[u8]) -> Result<(), IoFailure> {
-        assert!(
-            record.len() <= RECORD_BYTES_MAX,
-            "a record is at most {RECORD_BYTES_MAX} bytes"
-        );
-        self.chunk
-            .extend_from_slice(&(record.len() as u32).to_le_bytes());
+        assert!(record.len() <= RECORD_BYTES_MAX, "a record is at most {RECORD_BYTES_MAX} bytes");
+        self.chunk.extend_from_slice(&(record.len() as u32).to_le_bytes());
         self.chunk.extend_from_slice(record);
         self.records += 1;
-        if self.chunk.len() >= CHUNK_BYTES {
-            self.write_chunk()
-        } else {
-            Ok(())
-        }
+        if self.chunk.len() >= CHUNK_BYTES { self.write_chunk() } else { Ok(()) }
     }
 
     /// Ends it, gives it its name, and reads it back. An error leaves the snapshots before it as they were.
@@ -152,23 +124,11 @@ impl SnapshotWriter {
         self.chunk.extend_from_slice(&crc.to_le_bytes());
         self.write_chunk()?;
         let name = snapshot_name(self.floor.batch);
-        self.storage
-            .rename(WRITING, &name)
-            .map_err(IoFailure::of("renaming", WRITING))?;
-        self.storage
-            .sync_folder()
-            .map_err(IoFailure::of("syncing the folder of", &name))?;
-        let unreadable = |what: String| {
-            OpenError::Io(IoFailure::new(
-                "verifying",
-                &name,
-                std::io::Error::other(what),
-            ))
-        };
+        self.storage.rename(WRITING, &name).map_err(IoFailure::of("renaming", WRITING))?;
+        self.storage.sync_folder().map_err(IoFailure::of("syncing the folder of", &name))?;
+        let unreadable = |what: String| OpenError::Io(IoFailure::new("verifying", &name, std::io::Error::other(what)));
         match verify(self.storage.as_ref(), self.id, self.floor.batch)? {
-            Ok(verified) if verified.floor == self.floor && verified.records == self.records => {
-                Ok(verified)
-            }
+            Ok(verified) if verified.floor == self.floor && verified.records == self.records => Ok(verified),
             Ok(_) => Err(unreadable("it is not what was written".to_owned())),
             Err(bad) => Err(unreadable(bad)),
         }
@@ -176,12 +136,8 @@ impl SnapshotWriter {
 
     fn write_chunk(&mut self) -> Result<(), IoFailure> {
         self.crc = crc32c::crc32c_append(self.crc, &self.chunk);
-        self.file
-            .write_at(self.written, &self.chunk)
-            .map_err(IoFailure::of("writing", WRITING))?;
-        self.file
-            .sync_data()
-            .map_err(IoFailure::of("syncing", WRITING))?;
+        self.file.write_at(self.written, &self.chunk).map_err(IoFailure::of("writing", WRITING))?;
+        self.file.sync_data().map_err(IoFailure::of("syncing", WRITING))?;
         self.written += self.chunk.len() as u64;
         self.chunk.clear();
         Ok(())
@@ -189,21 +145,14 @@ impl SnapshotWriter {
 }
 
 /// The newest snapshot that is good, and the names of newer ones that are not.
-pub fn newest(
-    storage: &dyn Storage,
-    id: JournalId,
-) -> Result<(Option<Verified>, Vec<String>), IoFailure> {
+pub fn newest(storage: &dyn Storage, id: JournalId) -> Result<(Option<Verified>, Vec<String>), IoFailure> {
     let mut bad = Vec::new();
     for batch in list(storage)? {
         match verify(storage, id, batch)? {
             Ok(verified) => return Ok((Some(verified), bad)),
             Err(what) => {
                 let name = snapshot_name(batch);
-                tracing::warn!(
-                    name,
-                    what,
-                    "a snapshot does not count: falling back to the one before"
-                );
+                tracing::warn!(name, what, "a snapshot does not count: falling back to the one before");
                 bad.push(name);
             }
         }
@@ -212,11 +161,7 @@ pub fn newest(
 }
 
 /// Reads the snapshot after `batch` whole. The inner error says why it does not count.
-pub fn verify(
-    storage: &dyn Storage,
-    id: JournalId,
-    batch: u64,
-) -> Result<Result<Verified, String>, IoFailure> {
+pub fn verify(storage: &dyn Storage, id: JournalId, batch: u64) -> Result<Result<Verified, String>, IoFailure> {
     read(storage, id, batch, |_| Ok::<(), String>(()))
 }
 
@@ -229,19 +174,9 @@ pub fn read<E: From<String>>(
     mut take: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<Result<Verified, E>, IoFailure> {
     let name = snapshot_name(batch);
-    let file = storage
-        .open(&name)
-        .map_err(IoFailure::of("opening", &name))?;
+    let file = storage.open(&name).map_err(IoFailure::of("opening", &name))?;
     let len = file.size().map_err(IoFailure::of("measuring", &name))?;
-    let mut bytes = Forward {
-        file: file.as_ref(),
-        name: &name,
-        len,
-        at: 0,
-        window: Vec::new(),
-        start: 0,
-        crc: 0,
-    };
+    let mut bytes = Forward { file: file.as_ref(), name: &name, len, at: 0, window: Vec::new(), start: 0, crc: 0 };
     let bad = |what: &str| Ok(Err(E::from(what.to_owned())));
     let Some(head) = bytes.next(HEADER_BYTES)? else {
         return bad("it is shorter than its header");
@@ -284,11 +219,7 @@ pub fn read<E: From<String>>(
     if count != records || bytes.at != len {
         return bad("its number of records or its length is wrong");
     }
-    Ok(Ok(Verified {
-        floor: Floor { batch, crc },
-        records,
-        bytes: len,
-    }))
+    Ok(Ok(Verified { floor: Floor { batch, crc }, records, bytes: len }))
 }
 
 const _: () = assert!(FOOTER_BYTES == 4 + 8 + 4);
@@ -325,15 +256,10 @@ impl Forward<'_> {
             return Ok(None);
         }
         if self.window.len() - self.start < len {
-            let wanted = len
-                .max(CHUNK_BYTES)
-                .min(usize::try_from(self.len - self.at).unwrap_or(len));
+            let wanted = len.max(CHUNK_BYTES).min(usize::try_from(self.len - self.at).unwrap_or(len));
             self.window.resize(wanted, 0);
             self.start = 0;
-            let read = self
-                .file
-                .read_at(self.at, &mut self.window)
-                .map_err(IoFailure::of("reading", self.name))?;
+            let read = self.file.read_at(self.at, &mut self.window).map_err(IoFailure::of("reading", self.name))?;
             self.window.truncate(read);
             if read < len {
                 return Ok(None);

@@ -79,10 +79,7 @@ impl FileStorage {
         let root = root.into();
         if !root.is_dir() {
             std::fs::create_dir_all(&root)?;
-            if let Some(parent) = root
-                .parent()
-                .filter(|parent| !parent.as_os_str().is_empty())
-            {
+            if let Some(parent) = root.parent().filter(|parent| !parent.as_os_str().is_empty()) {
                 File::open(parent)?.sync_all()?;
             }
         }
@@ -93,10 +90,7 @@ impl FileStorage {
     pub fn open(root: impl Into<PathBuf>) -> io::Result<FileStorage> {
         let root = root.into();
         if !root.is_dir() {
-            return Err(io::Error::new(
-                io::ErrorKind::NotFound,
-                format!("{} is no folder", root.display()),
-            ));
+            return Err(io::Error::new(io::ErrorKind::NotFound, format!("{} is no folder", root.display())));
         }
         Ok(FileStorage { root })
     }
@@ -119,12 +113,7 @@ impl FolderClaim for FileClaim {}
 
 impl Storage for FileStorage {
     fn claim(&self) -> io::Result<Box<dyn FolderClaim>> {
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(self.path(CLAIM_FILE))?;
+        let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(self.path(CLAIM_FILE))?;
         match file.try_lock() {
             Ok(()) => Ok(Box::new(FileClaim { _file: file })),
             Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
@@ -159,11 +148,7 @@ impl Storage for FileStorage {
     }
 
     fn create(&self, name: &str) -> io::Result<Box<dyn StorageFile>> {
-        let file = OpenOptions::new()
-            .create_new(true)
-            .read(true)
-            .write(true)
-            .open(self.path(name))?;
+        let file = OpenOptions::new().create_new(true).read(true).write(true).open(self.path(name))?;
         Ok(Box::new(file))
     }
 
@@ -184,10 +169,7 @@ impl Storage for FileStorage {
     }
 
     fn truncate(&self, name: &str, len: u64) -> io::Result<()> {
-        OpenOptions::new()
-            .write(true)
-            .open(self.path(name))?
-            .set_len(len)
+        OpenOptions::new().write(true).open(self.path(name))?.set_len(len)
     }
 
     fn sync_folder(&self) -> io::Result<()> {

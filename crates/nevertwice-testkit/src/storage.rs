@@ -136,10 +136,7 @@ impl MemoryStorage {
     pub fn flip(&self, name: &str, offset: usize, mask: u8) {
         let mut disk = self.disk();
         let inode = *disk.live.get(name).expect("the file is there");
-        let inode = disk
-            .inodes
-            .get_mut(&inode)
-            .expect("every name has its file");
+        let inode = disk.inodes.get_mut(&inode).expect("every name has its file");
         inode.live[offset] ^= mask;
         if let Some(byte) = inode.durable.get_mut(offset) {
             *byte ^= mask;
@@ -151,14 +148,7 @@ impl MemoryStorage {
         let mut disk = self.disk();
         let number = disk.next_inode;
         disk.next_inode += 1;
-        disk.inodes.insert(
-            number,
-            Inode {
-                live: bytes.to_vec(),
-                durable: bytes.to_vec(),
-                ..Inode::default()
-            },
-        );
+        disk.inodes.insert(number, Inode { live: bytes.to_vec(), durable: bytes.to_vec(), ..Inode::default() });
         disk.live.insert(name.to_owned(), number);
         disk.durable.insert(name.to_owned(), number);
     }
@@ -191,18 +181,11 @@ impl Disk {
     }
 
     fn used(&self) -> u64 {
-        self.live
-            .values()
-            .map(|inode| self.inodes[inode].live.len() as u64)
-            .sum()
+        self.live.values().map(|inode| self.inodes[inode].live.len() as u64).sum()
     }
 
     fn alive(&self, life: u64) -> io::Result<()> {
-        if self.crashed || life != self.life {
-            Err(io::Error::other("the process is dead"))
-        } else {
-            Ok(())
-        }
+        if self.crashed || life != self.life { Err(io::Error::other("the process is dead")) } else { Ok(()) }
     }
 
     fn change(&mut self, life: u64) -> io::Result<Fate> {
@@ -232,11 +215,7 @@ impl Disk {
             apply(&mut self.live, &change);
             self.names.push(change);
         }
-        if matches!(fate, Fate::Crash) {
-            Err(io::Error::other("the process is dead"))
-        } else {
-            Ok(())
-        }
+        if matches!(fate, Fate::Crash) { Err(io::Error::other("the process is dead")) } else { Ok(()) }
     }
 
     fn lose_power(&mut self) {
@@ -285,11 +264,7 @@ impl Disk {
     }
 
     fn handle(&self, storage: &MemoryStorage, inode: u64) -> Box<dyn StorageFile> {
-        Box::new(MemoryFile {
-            storage: storage.clone(),
-            inode,
-            life: self.life,
-        })
+        Box::new(MemoryFile { storage: storage.clone(), inode, life: self.life })
     }
 }
 
@@ -340,10 +315,7 @@ impl Storage for MemoryStorage {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         disk.claimed = true;
-        Ok(Box::new(MemoryClaim {
-            storage: self.clone(),
-            life: disk.life,
-        }))
+        Ok(Box::new(MemoryClaim { storage: self.clone(), life: disk.life }))
     }
 
     fn is_claimed(&self) -> io::Result<bool> {
@@ -385,10 +357,7 @@ impl Storage for MemoryStorage {
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         let mut disk = self.disk();
         let (inode, life) = (*disk.live.get(from).ok_or_else(not_found)?, disk.life);
-        disk.rename_now(
-            life,
-            NameChange::Rename(from.to_owned(), to.to_owned(), inode),
-        )
+        disk.rename_now(life, NameChange::Rename(from.to_owned(), to.to_owned(), inode))
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
@@ -406,17 +375,9 @@ impl Storage for MemoryStorage {
         let inode = disk.inodes.get_mut(&number).ok_or_else(not_found)?;
         if happens {
             inode.live.truncate(len as usize);
-            inode.cut_to = Some(
-                inode
-                    .cut_to
-                    .map_or(len as usize, |cut| cut.min(len as usize)),
-            );
+            inode.cut_to = Some(inode.cut_to.map_or(len as usize, |cut| cut.min(len as usize)));
         }
-        if matches!(fate, Fate::Happen) {
-            Ok(())
-        } else {
-            Err(io::Error::other("planned failure"))
-        }
+        if matches!(fate, Fate::Happen) { Ok(()) } else { Err(io::Error::other("planned failure")) }
     }
 
     fn sync_folder(&self) -> io::Result<()> {
@@ -444,12 +405,7 @@ impl StorageFile for MemoryFile {
     fn size(&self) -> io::Result<u64> {
         let disk = self.storage.disk();
         disk.alive(self.life)?;
-        Ok(disk
-            .inodes
-            .get(&self.inode)
-            .ok_or_else(not_found)?
-            .live
-            .len() as u64)
+        Ok(disk.inodes.get(&self.inode).ok_or_else(not_found)?.live.len() as u64)
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
@@ -472,10 +428,7 @@ impl StorageFile for MemoryFile {
         let used = disk.used();
         let mut inode = disk.inodes.remove(&self.inode).ok_or_else(not_found)?;
         let grows = end.saturating_sub(inode.live.len()) as u64;
-        if disk
-            .capacity
-            .is_some_and(|capacity| grows > 0 && used + grows > capacity)
-        {
+        if disk.capacity.is_some_and(|capacity| grows > 0 && used + grows > capacity) {
             disk.inodes.insert(self.inode, inode);
             return Err(io::ErrorKind::StorageFull.into());
         }
@@ -492,11 +445,7 @@ impl StorageFile for MemoryFile {
             inode.dirty.insert(sector);
         }
         disk.inodes.insert(self.inode, inode);
-        if matches!(fate, Fate::Crash) {
-            Err(io::Error::other("the process is dead"))
-        } else {
-            Ok(())
-        }
+        if matches!(fate, Fate::Crash) { Err(io::Error::other("the process is dead")) } else { Ok(()) }
     }
 
     fn sync_data(&self) -> io::Result<()> {
@@ -505,9 +454,7 @@ impl StorageFile for MemoryFile {
         let inode = disk.inodes.get_mut(&self.inode).ok_or_else(not_found)?;
         match fate {
             Fate::Happen => {
-                inode
-                    .durable
-                    .truncate(inode.cut_to.take().unwrap_or(usize::MAX));
+                inode.durable.truncate(inode.cut_to.take().unwrap_or(usize::MAX));
                 inode.durable.resize(inode.live.len(), 0);
                 for sector in std::mem::take(&mut inode.dirty) {
                     let start = sector * SECTOR;

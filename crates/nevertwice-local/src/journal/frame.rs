@@ -53,15 +53,7 @@ pub(crate) struct Header {
 impl Header {
     /// A header whose batch's figures are filled in when the frame is sealed.
     pub(crate) fn of(segment: u64, batch: u64, durable: u64, crc_before: u32) -> Header {
-        Header {
-            segment,
-            batch,
-            durable,
-            entries: 0,
-            payload_len: 0,
-            crc_before,
-            crc: 0,
-        }
+        Header { segment, batch, durable, entries: 0, payload_len: 0, crc_before, crc: 0 }
     }
 
     /// Where the next frame may begin, when this one begins at `offset`.
@@ -128,10 +120,7 @@ impl Default for FrameBuffer {
 impl FrameBuffer {
     /// An empty batch.
     pub fn new() -> FrameBuffer {
-        FrameBuffer {
-            bytes: vec![0; HEADER_BYTES],
-            entries: 0,
-        }
+        FrameBuffer { bytes: vec![0; HEADER_BYTES], entries: 0 }
     }
 
     /// Makes it empty again, keeping its memory.

@@ -38,9 +38,6 @@ pub struct JournalOptions {
 
 impl Default for JournalOptions {
     fn default() -> JournalOptions {
-        JournalOptions {
-            segment_bytes: SEGMENT_BYTES,
-            segments_ahead: 1,
-        }
+        JournalOptions { segment_bytes: SEGMENT_BYTES, segments_ahead: 1 }
     }
 }

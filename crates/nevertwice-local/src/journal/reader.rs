@@ -40,25 +40,11 @@ pub(crate) struct SegmentReader {
 }
 
 impl SegmentReader {
-    pub(crate) fn open(
-        storage: &dyn Storage,
-        number: u64,
-        id: JournalId,
-    ) -> Result<SegmentReader, IoFailure> {
+    pub(crate) fn open(storage: &dyn Storage, number: u64, id: JournalId) -> Result<SegmentReader, IoFailure> {
         let name = segment_name(number);
-        let file = storage
-            .open(&name)
-            .map_err(IoFailure::of("opening", &name))?;
+        let file = storage.open(&name).map_err(IoFailure::of("opening", &name))?;
         let len = file.size().map_err(IoFailure::of("measuring", &name))?;
-        Ok(SegmentReader {
-            file,
-            name,
-            number,
-            id,
-            len,
-            window: Vec::new(),
-            window_at: 0,
-        })
+        Ok(SegmentReader { file, name, number, id, len, window: Vec::new(), window_at: 0 })
     }
 
     pub(crate) fn len(&self) -> u64 {
@@ -67,10 +53,7 @@ impl SegmentReader {
 
     /// The bytes at `offset`, or `None` if the file ends before.
     fn bytes(&mut self, offset: u64, len: usize) -> Result<Option<&[u8]>, IoFailure> {
-        let Some(end) = offset
-            .checked_add(len as u64)
-            .filter(|end| *end <= self.len)
-        else {
+        let Some(end) = offset.checked_add(len as u64).filter(|end| *end <= self.len) else {
             return Ok(None);
         };
         let window_end = self.window_at + self.window.len() as u64;
@@ -97,10 +80,7 @@ impl SegmentReader {
     }
 
     /// The frame that begins at `offset`, with its header; `None` if no good one does.
-    pub(crate) fn frame_at(
-        &mut self,
-        offset: u64,
-    ) -> Result<Option<(Header, Frame<'_>)>, IoFailure> {
+    pub(crate) fn frame_at(&mut self, offset: u64) -> Result<Option<(Header, Frame<'_>)>, IoFailure> {
         let (id, number) = (self.id, self.number);
         let Some(head) = self.bytes(offset, HEADER_BYTES)? else {
             return Ok(None);
@@ -116,14 +96,7 @@ impl SegmentReader {
         if checksum(head, payload) != header.crc {
             return Ok(None);
         }
-        let frame = Frame {
-            segment: number,
-            offset,
-            batch: header.batch,
-            durable: header.durable,
-            entries: header.entries,
-            payload,
-        };
+        let frame = Frame { segment: number, offset, batch: header.batch, durable: header.durable, entries: header.entries, payload };
         Ok(Some((header, frame)))
     }
 
@@ -133,9 +106,6 @@ impl SegmentReader {
         let Some(bytes) = self.bytes(offset, len as usize)? else {
             return Ok(None);
         };
-        Ok(bytes
-            .iter()
-            .rposition(|byte| *byte != 0)
-            .map(|at| offset + at as u64 + 1))
+        Ok(bytes.iter().rposition(|byte| *byte != 0).map(|at| offset + at as u64 + 1))
     }
 }

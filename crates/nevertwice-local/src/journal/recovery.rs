@@ -47,11 +47,7 @@ pub struct Recovery {
 
 impl Recovery {
     /// Reads all segments. `floor` is the snapshot that the state will start from. Damage refuses.
-    pub fn scan(
-        storage: Arc<dyn Storage>,
-        id: JournalId,
-        floor: Floor,
-    ) -> Result<Recovery, OpenError> {
+    pub fn scan(storage: Arc<dyn Storage>, id: JournalId, floor: Floor) -> Result<Recovery, OpenError> {
         let (recovery, damage) = Recovery::inspect(storage, id, floor)?;
         match damage {
             Some(damage) => Err(damage.into()),
@@ -60,11 +56,7 @@ impl Recovery {
     }
 
     /// The same for who wants to look at what is good in spite of damage: the frames up to it are there.
-    pub fn inspect(
-        storage: Arc<dyn Storage>,
-        id: JournalId,
-        floor: Floor,
-    ) -> Result<(Recovery, Option<Damage>), OpenError> {
+    pub fn inspect(storage: Arc<dyn Storage>, id: JournalId, floor: Floor) -> Result<(Recovery, Option<Damage>), OpenError> {
         let mut scan = Scan::read(storage.as_ref(), id, floor)?;
         let damage = scan.damage.take();
         Ok((Recovery { storage, id, scan }, damage))
@@ -80,30 +72,20 @@ impl Recovery {
         RecoveryReport {
             last_batch: self.scan.last_batch(),
             proven_batch: self.scan.proven,
-            entries: self
-                .scan
-                .chain
-                .iter()
-                .map(|frame| u64::from(frame.entries))
-                .sum(),
+            entries: self.scan.chain.iter().map(|frame| u64::from(frame.entries)).sum(),
             cut_bytes: self.scan.cut_bytes(),
             cut_frames: self.scan.strays_behind,
         }
     }
 
     /// Hands the frames after batch `after` to `take`, in order, until it fails.
-    pub fn replay<E>(
-        &self,
-        after: u64,
-        mut take: impl FnMut(&Frame<'_>) -> Result<(), E>,
-    ) -> Result<Result<(), E>, OpenError> {
+    pub fn replay<E>(&self, after: u64, mut take: impl FnMut(&Frame<'_>) -> Result<(), E>) -> Result<Result<(), E>, OpenError> {
         let mut reader: Option<(u64, SegmentReader)> = None;
         for frame in self.scan.chain.iter().filter(|frame| frame.batch > after) {
             let reader = match &mut reader {
                 Some((number, reader)) if *number == frame.segment => reader,
                 other => {
-                    let opened =
-                        SegmentReader::open(self.storage.as_ref(), frame.segment, self.id)?;
+                    let opened = SegmentReader::open(self.storage.as_ref(), frame.segment, self.id)?;
                     &mut other.insert((frame.segment, opened)).1
                 }
             };
@@ -116,23 +98,15 @@ impl Recovery {
 
     /// Writes what is kept of the unproven part where it is safe, cuts the torn tail, and opens the journal.
     pub fn finish(self, options: &JournalOptions) -> Result<Journal, OpenError> {
-        if options.segment_bytes < 2 * ALIGNMENT || !options.segment_bytes.is_multiple_of(ALIGNMENT)
-        {
-            let what = format!(
-                "a segment of {} bytes is no multiple of {ALIGNMENT} over it",
-                options.segment_bytes
-            );
+        if options.segment_bytes < 2 * ALIGNMENT || !options.segment_bytes.is_multiple_of(ALIGNMENT) {
+            let what = format!("a segment of {} bytes is no multiple of {ALIGNMENT} over it", options.segment_bytes);
             return Err(OpenError::Options { what });
         }
         // The names that were read may never have been synced either, and what is written now builds on them: without
         // this a power cut could keep the new segment and lose the one that it continues.
         let named = self.storage.sync_folder();
         named.map_err(IoFailure::of("syncing the folder of", FILLING))?;
-        let number = self
-            .scan
-            .segments
-            .last()
-            .map_or(1, |segment| segment.number + 1);
+        let number = self.scan.segments.last().map_or(1, |segment| segment.number + 1);
         let (head, start) = self.head(number)?;
         let len = head.len() as u64 + options.segment_bytes.min(FIRST_SEGMENT_BYTES);
         let segment = make_segment(self.storage.as_ref(), number, &head, len)?;
@@ -146,13 +120,7 @@ impl Recovery {
                 "cut the journal's torn tail: nobody was told yes for it"
             );
         }
-        Ok(Journal::start(
-            self.storage,
-            self.id,
-            segment,
-            start,
-            options,
-        )?)
+        Ok(Journal::start(self.storage, self.id, segment, start, options)?)
     }
 
     /// The beginning of the new segment: the unproven frames again, and the seal.
@@ -173,34 +141,17 @@ impl Recovery {
         // The frames before the seal are synced before anybody can find it, so it may call them durable.
         let last_batch = self.scan.last_batch();
         buffer.clear();
-        let (bytes, crc) = buffer.seal(
-            Header::of(segment, last_batch + 1, last_batch, crc_before),
-            self.id,
-        );
+        let (bytes, crc) = buffer.seal(Header::of(segment, last_batch + 1, last_batch, crc_before), self.id);
         head.extend_from_slice(bytes);
         let mut spans: Vec<Span> = Vec::new();
         for frame in proven {
-            if spans
-                .last()
-                .is_none_or(|span| span.segment != frame.segment)
-            {
-                spans.push(Span {
-                    segment: frame.segment,
-                    first_batch: frame.batch,
-                });
+            if spans.last().is_none_or(|span| span.segment != frame.segment) {
+                spans.push(Span { segment: frame.segment, first_batch: frame.batch });
             }
         }
         let first_batch = rest.first().map_or(last_batch + 1, |frame| frame.batch);
-        spans.push(Span {
-            segment,
-            first_batch,
-        });
-        let start = Start {
-            offset: head.len() as u64,
-            batch: last_batch + 1,
-            crc,
-            spans,
-        };
+        spans.push(Span { segment, first_batch });
+        let start = Start { offset: head.len() as u64, batch: last_batch + 1, crc, spans };
         Ok((head, start))
     }
 
@@ -214,25 +165,16 @@ impl Recovery {
         for segment in &self.scan.segments {
             let name = segment_name(segment.number);
             let upto = proven.partition_point(|frame| frame.segment <= segment.number);
-            let kept = proven[..upto]
-                .last()
-                .filter(|frame| frame.segment == segment.number);
+            let kept = proven[..upto].last().filter(|frame| frame.segment == segment.number);
             match kept {
                 None => remove_if_there(storage, &name)?,
-                Some(kept)
-                    if segment.data_end > kept.end
-                        || (segment.number == last && segment.len > kept.end) =>
-                {
-                    storage
-                        .truncate(&name, align_up(kept.end))
-                        .map_err(IoFailure::of("cutting", &name))?;
+                Some(kept) if segment.data_end > kept.end || (segment.number == last && segment.len > kept.end) => {
+                    storage.truncate(&name, align_up(kept.end)).map_err(IoFailure::of("cutting", &name))?;
                 }
                 Some(_) => {}
             }
         }
-        storage
-            .sync_folder()
-            .map_err(IoFailure::of("syncing the folder of", FILLING))
+        storage.sync_folder().map_err(IoFailure::of("syncing the folder of", FILLING))
     }
 }
 
@@ -241,16 +183,8 @@ fn read_again<'a>(reader: &'a mut SegmentReader, frame: &FrameRef) -> Result<Fra
     match reader.frame_at(frame.offset)? {
         Some((header, read)) if header.batch == frame.batch && header.crc == frame.crc => Ok(read),
         _ => {
-            let what = format!(
-                "batch {} was good when it was first read, and is not now",
-                frame.batch
-            );
-            Err(Damage {
-                segment: frame.segment,
-                offset: frame.offset,
-                what,
-            }
-            .into())
+            let what = format!("batch {} was good when it was first read, and is not now", frame.batch);
+            Err(Damage { segment: frame.segment, offset: frame.offset, what }.into())
         }
     }
 }

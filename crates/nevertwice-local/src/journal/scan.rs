@@ -81,40 +81,18 @@ pub(crate) struct Scan {
 
 impl Scan {
     /// Reads all segments; writes nothing.
-    pub(crate) fn read(
-        storage: &dyn Storage,
-        id: JournalId,
-        floor: Floor,
-    ) -> Result<Scan, IoFailure> {
+    pub(crate) fn read(storage: &dyn Storage, id: JournalId, floor: Floor) -> Result<Scan, IoFailure> {
         let names = storage.list().map_err(IoFailure::of("listing", ""))?;
-        let mut numbers: Vec<u64> = names
-            .iter()
-            .filter_map(|name| segment_number(name))
-            .collect();
+        let mut numbers: Vec<u64> = names.iter().filter_map(|name| segment_number(name)).collect();
         numbers.sort_unstable();
-        let mut scan = Scan {
-            proven: floor.batch,
-            ..Scan::default()
-        };
-        let mut linker = Linker {
-            witnessed: 0,
-            strays: Vec::new(),
-            first: numbers.first().copied(),
-        };
+        let mut scan = Scan { proven: floor.batch, ..Scan::default() };
+        let mut linker = Linker { witnessed: 0, strays: Vec::new(), first: numbers.first().copied() };
         for number in numbers {
-            scan.read_segment(
-                &mut SegmentReader::open(storage, number, id)?,
-                number,
-                &mut linker,
-            )?;
+            scan.read_segment(&mut SegmentReader::open(storage, number, id)?, number, &mut linker)?;
         }
         scan.proven = scan.proven.max(linker.witnessed);
         let end = scan.end();
-        scan.strays_behind = linker
-            .strays
-            .iter()
-            .filter(|stray| end.is_none_or(|end| **stray >= end))
-            .count() as u64;
+        scan.strays_behind = linker.strays.iter().filter(|stray| end.is_none_or(|end| **stray >= end)).count() as u64;
         scan.damage = scan.find_damage(floor);
         Ok(scan)
     }
@@ -126,10 +104,7 @@ impl Scan {
 
     /// The frames that were durable for certain, and those of the last part, which may never have been synced.
     pub(crate) fn proven_and_rest(&self) -> (&[FrameRef], &[FrameRef]) {
-        self.chain.split_at(
-            self.chain
-                .partition_point(|frame| frame.batch <= self.proven),
-        )
+        self.chain.split_at(self.chain.partition_point(|frame| frame.batch <= self.proven))
     }
 
     /// The bytes behind the chain's end that are not zero.
@@ -147,17 +122,8 @@ impl Scan {
         self.chain.last().map(|frame| (frame.segment, frame.end))
     }
 
-    fn read_segment(
-        &mut self,
-        reader: &mut SegmentReader,
-        number: u64,
-        linker: &mut Linker,
-    ) -> Result<(), IoFailure> {
-        let mut segment = SegmentFile {
-            number,
-            len: reader.len(),
-            data_end: 0,
-        };
+    fn read_segment(&mut self, reader: &mut SegmentReader, number: u64, linker: &mut Linker) -> Result<(), IoFailure> {
+        let mut segment = SegmentFile { number, len: reader.len(), data_end: 0 };
         let mut offset = 0;
         while offset < reader.len() {
             if let Some((header, _)) = reader.frame_at(offset)? {
@@ -177,53 +143,32 @@ impl Scan {
     }
 
     fn find_damage(&self, floor: Floor) -> Option<Damage> {
-        let damage = |(segment, offset): (u64, u64), what: String| {
-            Some(Damage {
-                segment,
-                offset,
-                what,
-            })
-        };
+        let damage = |(segment, offset): (u64, u64), what: String| Some(Damage { segment, offset, what });
         let missing = |from: u64| {
             if from == self.proven {
                 format!("batch {from}, which was durable, is missing or not as it was written")
             } else {
-                format!(
-                    "batches {from} to {}, which were durable, are missing or not as they were written",
-                    self.proven
-                )
+                format!("batches {from} to {}, which were durable, are missing or not as they were written", self.proven)
             }
         };
         let Some(first) = self.chain.first() else {
             let place = (self.segments.first().map_or(1, |segment| segment.number), 0);
-            return if self.proven > 0 {
-                damage(place, missing(1))
-            } else {
-                None
-            };
+            return if self.proven > 0 { damage(place, missing(1)) } else { None };
         };
         if first.batch > floor.batch + 1 {
             let (from, to) = (floor.batch + 1, first.batch - 1);
-            return damage(
-                (first.segment, first.offset),
-                format!("batches {from} to {to} before it are missing"),
-            );
+            return damage((first.segment, first.offset), format!("batches {from} to {to} before it are missing"));
         }
         let at_floor = if first.batch == floor.batch + 1 {
             Some(first.crc_before)
         } else {
-            self.chain
-                .get((floor.batch.saturating_sub(first.batch)) as usize)
-                .map(|frame| frame.crc)
+            self.chain.get((floor.batch.saturating_sub(first.batch)) as usize).map(|frame| frame.crc)
         };
         if self.last_batch() < self.proven {
             return damage(self.place_after_chain(), missing(self.last_batch() + 1));
         }
         if floor.batch > 0 && at_floor != Some(floor.crc) {
-            return damage(
-                (first.segment, first.offset),
-                "the snapshot belongs to another history".to_owned(),
-            );
+            return damage((first.segment, first.offset), "the snapshot belongs to another history".to_owned());
         }
         None
     }
@@ -232,10 +177,7 @@ impl Scan {
     /// one is whole and nothing was ever written behind.
     fn place_after_chain(&self) -> (u64, u64) {
         let (number, end) = self.end().unwrap_or((0, 0));
-        let here = self
-            .segments
-            .iter()
-            .find(|segment| segment.number == number);
+        let here = self.segments.iter().find(|segment| segment.number == number);
         let written = here.is_some_and(|segment| segment.data_end > end || segment.len < end);
         let next = self.segments.iter().find(|segment| segment.number > number);
         match next {
@@ -259,9 +201,7 @@ impl Linker {
             None if frame.batch == 1 && frame.crc_before == 0 => chain.push(frame),
             // The batches before it went with their segments.
             None if Some(frame.segment) == self.first && frame.offset == 0 => chain.push(frame),
-            Some(last) if frame.batch == last.batch + 1 && frame.crc_before == last.crc => {
-                chain.push(frame)
-            }
+            Some(last) if frame.batch == last.batch + 1 && frame.crc_before == last.crc => chain.push(frame),
             Some(last) if frame.segment > last.segment && self.supersedes(chain, &frame) => {
                 chain.truncate((frame.batch - chain[0].batch) as usize);
                 chain.push(frame);
@@ -273,10 +213,7 @@ impl Linker {
 
     /// Whether the frame begins what a recovery kept. Nothing that was durable for certain is ever superseded.
     fn supersedes(&self, chain: &[FrameRef], frame: &FrameRef) -> bool {
-        let Some(at) = chain
-            .first()
-            .and_then(|first| frame.batch.checked_sub(first.batch))
-        else {
+        let Some(at) = chain.first().and_then(|first| frame.batch.checked_sub(first.batch)) else {
             return false;
         };
         let Some(old) = chain.get(at as usize) else {

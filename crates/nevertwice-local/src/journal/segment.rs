@@ -49,30 +49,16 @@ pub(crate) struct Segment {
 }
 
 /// Makes a segment that begins with `head` and is zeros from there on. It appears under its name whole or not at all.
-pub(crate) fn make_segment(
-    storage: &dyn Storage,
-    number: u64,
-    head: &[u8],
-    len: u64,
-) -> Result<Segment, IoFailure> {
+pub(crate) fn make_segment(storage: &dyn Storage, number: u64, head: &[u8], len: u64) -> Result<Segment, IoFailure> {
     let name = segment_name(number);
     remove_if_there(storage, FILLING)?;
     let made = fill(storage, head, len).and_then(|file| {
-        storage
-            .rename(FILLING, &name)
-            .map_err(IoFailure::of("renaming", FILLING))?;
-        storage
-            .sync_folder()
-            .map_err(IoFailure::of("syncing the folder of", &name))?;
+        storage.rename(FILLING, &name).map_err(IoFailure::of("renaming", FILLING))?;
+        storage.sync_folder().map_err(IoFailure::of("syncing the folder of", &name))?;
         Ok(file)
     });
     match made {
-        Ok(file) => Ok(Segment {
-            number,
-            name,
-            len,
-            file,
-        }),
+        Ok(file) => Ok(Segment { number, name, len, file }),
         Err(failure) => {
             // A half-filled file would keep the disk full.
             let _ = storage.remove(FILLING);
@@ -82,26 +68,20 @@ pub(crate) fn make_segment(
 }
 
 fn fill(storage: &dyn Storage, head: &[u8], len: u64) -> Result<Box<dyn StorageFile>, IoFailure> {
-    let file = storage
-        .create(FILLING)
-        .map_err(IoFailure::of("creating", FILLING))?;
+    let file = storage.create(FILLING).map_err(IoFailure::of("creating", FILLING))?;
     if !head.is_empty() {
-        file.write_at(0, head)
-            .map_err(IoFailure::of("writing", FILLING))?;
+        file.write_at(0, head).map_err(IoFailure::of("writing", FILLING))?;
     }
     let zeros = vec![0; FILL_BYTES.min(len as usize)];
     let mut at = head.len() as u64;
     while at < len {
         let more = zeros.len().min((len - at) as usize);
-        file.write_at(at, &zeros[..more])
-            .map_err(IoFailure::of("filling", FILLING))?;
-        file.sync_data()
-            .map_err(IoFailure::of("syncing", FILLING))?;
+        file.write_at(at, &zeros[..more]).map_err(IoFailure::of("filling", FILLING))?;
+        file.sync_data().map_err(IoFailure::of("syncing", FILLING))?;
         at += more as u64;
     }
     if head.len() as u64 >= len {
-        file.sync_data()
-            .map_err(IoFailure::of("syncing", FILLING))?;
+        file.sync_data().map_err(IoFailure::of("syncing", FILLING))?;
     }
     Ok(file)
 }
@@ -137,33 +117,14 @@ struct Shelf {
 }
 
 impl Preparer {
-    pub(crate) fn start(
-        storage: Arc<dyn Storage>,
-        next_number: u64,
-        segment_bytes: u64,
-        ahead: usize,
-    ) -> Result<Preparer, IoFailure> {
-        let shelf = Shelf {
-            ready: VecDeque::new(),
-            next_number,
-            full: false,
-            failed: None,
-            stop: false,
-        };
-        let shared = Arc::new(Shared {
-            storage,
-            segment_bytes,
-            ahead,
-            shelf: Mutex::new(shelf),
-            changed: Condvar::new(),
-        });
+    pub(crate) fn start(storage: Arc<dyn Storage>, next_number: u64, segment_bytes: u64, ahead: usize) -> Result<Preparer, IoFailure> {
+        let shelf = Shelf { ready: VecDeque::new(), next_number, full: false, failed: None, stop: false };
+        let shared = Arc::new(Shared { storage, segment_bytes, ahead, shelf: Mutex::new(shelf), changed: Condvar::new() });
         let thread = if ahead == 0 {
             None
         } else {
             let shared = Arc::clone(&shared);
-            let thread = std::thread::Builder::new()
-                .name("segment-preparer".to_owned())
-                .spawn(move || shared.run());
+            let thread = std::thread::Builder::new().name("segment-preparer".to_owned()).spawn(move || shared.run());
             Some(thread.map_err(IoFailure::of("starting a thread for", FILLING))?)
         };
         Ok(Preparer { shared, thread })
@@ -187,10 +148,7 @@ impl Preparer {
             if shelf.full {
                 return Err(NoSegment::Full);
             }
-            shelf = shared
-                .changed
-                .wait(shelf)
-                .unwrap_or_else(PoisonError::into_inner);
+            shelf = shared.changed.wait(shelf).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -201,12 +159,7 @@ impl Preparer {
 
     /// The bytes that are ready.
     pub(crate) fn ready_bytes(&self) -> u64 {
-        self.shared
-            .shelf()
-            .ready
-            .iter()
-            .map(|segment| segment.len)
-            .sum()
+        self.shared.shelf().ready.iter().map(|segment| segment.len).sum()
     }
 }
 
@@ -228,12 +181,7 @@ impl Shared {
 
     /// Without a thread: fills the next segment while the writer waits.
     fn make_next(&self, shelf: &mut Shelf) -> Result<Segment, NoSegment> {
-        match make_segment(
-            self.storage.as_ref(),
-            shelf.next_number,
-            &[],
-            self.segment_bytes,
-        ) {
+        match make_segment(self.storage.as_ref(), shelf.next_number, &[], self.segment_bytes) {
             Ok(segment) => {
                 shelf.next_number += 1;
                 shelf.full = false;
@@ -251,10 +199,7 @@ impl Shared {
         let mut shelf = self.shelf();
         while !shelf.stop && shelf.failed.is_none() {
             if shelf.ready.len() >= self.ahead {
-                shelf = self
-                    .changed
-                    .wait(shelf)
-                    .unwrap_or_else(PoisonError::into_inner);
+                shelf = self.changed.wait(shelf).unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
             let number = shelf.next_number;
@@ -269,10 +214,7 @@ impl Shared {
                 }
                 Err(failure) if failure.source.kind() == io::ErrorKind::StorageFull => {
                     if !shelf.full {
-                        tracing::warn!(
-                            segment = number,
-                            "no room for the next segment: the disk is full"
-                        );
+                        tracing::warn!(segment = number, "no room for the next segment: the disk is full");
                     }
                     shelf.full = true;
                     self.changed.notify_all();

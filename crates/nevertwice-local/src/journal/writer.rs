@@ -61,33 +61,17 @@ impl Journal {
         start: Start,
         options: &JournalOptions,
     ) -> Result<Journal, IoFailure> {
-        let Start {
-            offset,
-            batch,
-            crc,
-            spans,
-        } = start;
+        let Start { offset, batch, crc, spans } = start;
         let (ahead, segment_bytes) = (options.segments_ahead, options.segment_bytes);
-        let preparer = Preparer::start(
-            Arc::clone(&storage),
-            segment.number + 1,
-            segment_bytes,
-            ahead,
-        )?;
-        let progress = Progress {
-            durable: AtomicU64::new(batch),
-            left_bytes: AtomicU64::new(segment.len - offset),
-            spans: Mutex::new(spans),
-        };
+        let preparer = Preparer::start(Arc::clone(&storage), segment.number + 1, segment_bytes, ahead)?;
+        let progress =
+            Progress { durable: AtomicU64::new(batch), left_bytes: AtomicU64::new(segment.len - offset), spans: Mutex::new(spans) };
         Ok(Journal {
             id,
             segment,
             offset,
             crc,
-            batch_bytes_max: usize::try_from(segment_bytes)
-                .unwrap_or(usize::MAX)
-                .min(u32::MAX as usize)
-                - HEADER_BYTES,
+            batch_bytes_max: usize::try_from(segment_bytes).unwrap_or(usize::MAX).min(u32::MAX as usize) - HEADER_BYTES,
             poisoned: false,
             preparer: Arc::new(preparer),
             progress: Arc::new(progress),
@@ -104,10 +88,7 @@ impl Journal {
         }
         let bytes = batch.payload().len();
         if bytes > self.batch_bytes_max {
-            return Err(AppendError::TooLarge {
-                bytes,
-                bytes_max: self.batch_bytes_max,
-            });
+            return Err(AppendError::TooLarge { bytes, bytes_max: self.batch_bytes_max });
         }
         let number = self.durable() + 1;
         if (HEADER_BYTES + bytes) as u64 > self.segment.len - self.offset {
@@ -120,12 +101,7 @@ impl Journal {
         let name = &self.segment.name;
         let synced = written
             .map_err(IoFailure::of("writing", name))
-            .and_then(|()| {
-                self.segment
-                    .file
-                    .sync_data()
-                    .map_err(IoFailure::of("syncing", name))
-            });
+            .and_then(|()| self.segment.file.sync_data().map_err(IoFailure::of("syncing", name)));
         if let Err(failure) = synced {
             // Whether a failed sync can be repeated is unknown, so it never is.
             self.poisoned = true;
@@ -134,9 +110,7 @@ impl Journal {
         }
         self.offset += len;
         self.crc = crc;
-        self.progress
-            .left_bytes
-            .store(self.segment.len - self.offset, Ordering::Relaxed);
+        self.progress.left_bytes.store(self.segment.len - self.offset, Ordering::Relaxed);
         self.progress.durable.store(number, Ordering::Release);
         batch.clear();
         Ok(number)
@@ -145,13 +119,8 @@ impl Journal {
     fn next_segment(&mut self, first_batch: u64) -> Result<(), AppendError> {
         match self.preparer.take() {
             Ok(segment) => {
-                self.progress.spans().push(Span {
-                    segment: segment.number,
-                    first_batch,
-                });
-                self.progress
-                    .left_bytes
-                    .store(segment.len, Ordering::Relaxed);
+                self.progress.spans().push(Span { segment: segment.number, first_batch });
+                self.progress.left_bytes.store(segment.len, Ordering::Relaxed);
                 self.segment = segment;
                 self.offset = 0;
                 debug_assert!(self.segment.len.is_multiple_of(ALIGNMENT));
@@ -177,19 +146,12 @@ impl Journal {
 
     /// How much can still be written on a full disk, for who decides.
     pub fn room(&self) -> Room {
-        Room {
-            preparer: Arc::clone(&self.preparer),
-            progress: Arc::clone(&self.progress),
-        }
+        Room { preparer: Arc::clone(&self.preparer), progress: Arc::clone(&self.progress) }
     }
 
     /// Reads and prunes what is durable, from other threads.
     pub fn reader(&self) -> JournalReader {
-        JournalReader {
-            storage: Arc::clone(&self.storage),
-            id: self.id,
-            progress: Arc::clone(&self.progress),
-        }
+        JournalReader { storage: Arc::clone(&self.storage), id: self.id, progress: Arc::clone(&self.progress) }
     }
 
     /// Ends the journal with a seal: an empty batch, which names the one before it durable. So damage to that one
@@ -209,12 +171,7 @@ pub struct Room {
 impl Room {
     /// The bytes that are left in segments that exist, while the disk is full; `None` while it is not.
     pub fn left_bytes(&self) -> Option<u64> {
-        self.preparer.is_full().then(|| {
-            self.progress
-                .left_bytes
-                .load(Ordering::Relaxed)
-                .saturating_add(self.preparer.ready_bytes())
-        })
+        self.preparer.is_full().then(|| self.progress.left_bytes.load(Ordering::Relaxed).saturating_add(self.preparer.ready_bytes()))
     }
 }
 
@@ -252,20 +209,16 @@ impl JournalReader {
     ) -> Result<(u64, u32), E> {
         let upto = upto.min(self.durable());
         let spans = self.progress.spans().clone();
-        let first = spans
-            .partition_point(|span| span.first_batch <= after + 1)
-            .saturating_sub(1);
+        let first = spans.partition_point(|span| span.first_batch <= after + 1).saturating_sub(1);
         let mut done = (after, 0);
         for span in &spans[first..] {
             if span.first_batch > upto || done.0 >= upto {
                 break;
             }
-            let mut reader = SegmentReader::open(self.storage.as_ref(), span.segment, self.id)
-                .map_err(OpenError::from)?;
+            let mut reader = SegmentReader::open(self.storage.as_ref(), span.segment, self.id).map_err(OpenError::from)?;
             let mut offset = 0;
             while done.0 < upto {
-                let Some((header, frame)) = reader.frame_at(offset).map_err(OpenError::from)?
-                else {
+                let Some((header, frame)) = reader.frame_at(offset).map_err(OpenError::from)? else {
                     break;
                 };
                 offset = header.end(offset);
@@ -279,18 +232,9 @@ impl JournalReader {
             }
         }
         if done.0 < upto {
-            let segment = spans
-                .iter()
-                .rev()
-                .find(|span| span.first_batch <= done.0 + 1)
-                .map_or(0, |span| span.segment);
+            let segment = spans.iter().rev().find(|span| span.first_batch <= done.0 + 1).map_or(0, |span| span.segment);
             let what = format!("batch {}, which was durable, cannot be read", done.0 + 1);
-            return Err(OpenError::from(Damage {
-                segment,
-                offset: 0,
-                what,
-            })
-            .into());
+            return Err(OpenError::from(Damage { segment, offset: 0, what }).into());
         }
         Ok(done)
     }
@@ -303,17 +247,13 @@ impl JournalReader {
             let oldest = {
                 let spans = self.progress.spans();
                 match spans.as_slice() {
-                    [oldest, next, ..] if next.first_batch <= upto.saturating_add(1) => {
-                        oldest.segment
-                    }
+                    [oldest, next, ..] if next.first_batch <= upto.saturating_add(1) => oldest.segment,
                     _ => return Ok(removed),
                 }
             };
             let name = segment_name(oldest);
             remove_if_there(self.storage.as_ref(), &name)?;
-            self.storage
-                .sync_folder()
-                .map_err(IoFailure::of("syncing the folder of", &name))?;
+            self.storage.sync_folder().map_err(IoFailure::of("syncing the folder of", &name))?;
             self.progress.spans().remove(0);
             removed += 1;
         }

@@ -20,11 +20,7 @@ impl Outside {
         let mut opened = match open(storage) {
             Ok(opened) => opened,
             Err(error) => {
-                assert!(
-                    storage.crashed(),
-                    "seed {seed}, life {}: {error}",
-                    self.lives
-                );
+                assert!(storage.crashed(), "seed {seed}, life {}: {error}", self.lives);
                 return;
             }
         };
@@ -35,11 +31,7 @@ impl Outside {
             match append(&mut opened.journal, &bytes) {
                 Ok(_) => self.acknowledged = self.submitted.len(),
                 Err(error) => {
-                    assert!(
-                        storage.crashed(),
-                        "seed {seed}, life {}: {error}",
-                        self.lives
-                    );
+                    assert!(storage.crashed(), "seed {seed}, life {}: {error}", self.lives);
                     return;
                 }
             }
@@ -59,21 +51,14 @@ impl Outside {
             self.acknowledged,
             kept.len()
         );
-        assert!(
-            kept.len() <= self.submitted.len() && kept == &self.submitted[..kept.len()],
-            "seed {seed}: no prefix"
-        );
+        assert!(kept.len() <= self.submitted.len() && kept == &self.submitted[..kept.len()], "seed {seed}: no prefix");
         self.submitted.truncate(kept.len());
         self.acknowledged = kept.len();
     }
 }
 
 fn end(storage: &MemoryStorage, seed: u64) {
-    if seed.is_multiple_of(3) {
-        storage.kill()
-    } else {
-        storage.power_loss()
-    }
+    if seed.is_multiple_of(3) { storage.kill() } else { storage.power_loss() }
 }
 
 #[test]
@@ -107,10 +92,7 @@ fn a_crash_at_every_call_and_again_in_the_recovery_loses_nothing() {
             }
         }
     }
-    assert!(
-        points > 100 && recovery_points > 1_000,
-        "{points} crashes, {recovery_points} in recoveries"
-    );
+    assert!(points > 100 && recovery_points > 1_000, "{points} crashes, {recovery_points} in recoveries");
 }
 
 #[test]
@@ -157,9 +139,5 @@ fn a_restart_without_work_leaves_one_block_behind() {
     for _ in 0..20 {
         outside.live(&storage, 7, 0);
     }
-    assert!(
-        storage.used() <= before + 20 * 2 * 4096,
-        "{before} bytes became {}",
-        storage.used()
-    );
+    assert!(storage.used() <= before + 20 * 2 * 4096, "{before} bytes became {}", storage.used());
 }

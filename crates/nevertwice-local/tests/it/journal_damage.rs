@@ -25,8 +25,7 @@ fn written(seed: u64, batches: usize) -> (MemoryStorage, Vec<FrameRef>) {
         }
     }
     let folder = Folder::claim(Arc::new(storage.clone())).unwrap();
-    let recovery =
-        Recovery::scan(Arc::clone(folder.storage()), folder.id(), Floor::default()).unwrap();
+    let recovery = Recovery::scan(Arc::clone(folder.storage()), folder.id(), Floor::default()).unwrap();
     let frames = recovery.frames().to_vec();
     (storage, frames)
 }
@@ -34,46 +33,17 @@ fn written(seed: u64, batches: usize) -> (MemoryStorage, Vec<FrameRef>) {
 #[test]
 fn a_flipped_bit_in_a_durable_frame_is_damage_at_its_place() {
     let (storage, frames) = written(1, 14);
-    assert!(
-        frames.last().unwrap().segment > frames[0].segment,
-        "more than one segment"
-    );
+    assert!(frames.last().unwrap().segment > frames[0].segment, "more than one segment");
     let mut random = Random(2);
     for frame in &frames[..frames.len() - 1] {
         let bytes = storage.read(&name(frame.segment)).unwrap();
-        let used = bytes[frame.offset as usize..frame.end as usize]
-            .iter()
-            .rposition(|byte| *byte != 0)
-            .unwrap();
-        for at in [
-            0,
-            5,
-            8,
-            20,
-            25,
-            35,
-            41,
-            46,
-            49,
-            55,
-            62,
-            used.min(64),
-            used,
-            random.below(used as u64) as usize,
-        ] {
+        let used = bytes[frame.offset as usize..frame.end as usize].iter().rposition(|byte| *byte != 0).unwrap();
+        for at in [0, 5, 8, 20, 25, 35, 41, 46, 49, 55, 62, used.min(64), used, random.below(used as u64) as usize] {
             let storage = storage.fork(3);
-            storage.flip(
-                &name(frame.segment),
-                frame.offset as usize + at,
-                1 << random.below(8),
-            );
+            storage.flip(&name(frame.segment), frame.offset as usize + at, 1 << random.below(8));
             match open(&storage).map(|_| ()) {
                 Err(OpenError::Damage(damage)) => {
-                    assert_eq!(
-                        (damage.segment, damage.offset),
-                        (frame.segment, frame.offset),
-                        "byte {at}: {damage}"
-                    );
+                    assert_eq!((damage.segment, damage.offset), (frame.segment, frame.offset), "byte {at}: {damage}");
                 }
                 other => panic!("batch {}, byte {at}: {other:?}", frame.batch),
             }
@@ -94,19 +64,11 @@ fn a_flip_in_the_last_frame_is_a_torn_tail_unless_the_journal_was_closed() {
     let closed = storage.fork(2);
     open(&closed).unwrap().journal.close().unwrap();
     let folder = Folder::claim(Arc::new(closed.clone())).unwrap();
-    let recovery =
-        Recovery::scan(Arc::clone(folder.storage()), folder.id(), Floor::default()).unwrap();
-    let last = *recovery
-        .frames()
-        .iter()
-        .rfind(|frame| frame.entries > 0)
-        .unwrap();
+    let recovery = Recovery::scan(Arc::clone(folder.storage()), folder.id(), Floor::default()).unwrap();
+    let last = *recovery.frames().iter().rfind(|frame| frame.entries > 0).unwrap();
     drop(folder);
     closed.flip(&name(last.segment), last.offset as usize + 70, 1);
-    assert!(matches!(
-        open(&closed).map(|_| ()),
-        Err(OpenError::Damage(_))
-    ));
+    assert!(matches!(open(&closed).map(|_| ()), Err(OpenError::Damage(_))));
 }
 
 #[test]
@@ -121,10 +83,7 @@ fn a_missing_segment_is_damage_at_its_beginning() {
     for segment in &segments[..segments.len() - 1] {
         let storage = storage.fork(1);
         storage.remove(&name(*segment)).unwrap();
-        assert!(
-            matches!(open(&storage).map(|_| ()), Err(OpenError::Damage(_))),
-            "segment {segment}"
-        );
+        assert!(matches!(open(&storage).map(|_| ()), Err(OpenError::Damage(_))), "segment {segment}");
     }
     for segment in &segments[..segments.len() - 1] {
         let storage = storage.fork(1);
@@ -157,10 +116,7 @@ fn a_torn_tail_is_cut_even_if_good_frames_follow_and_never_comes_back() {
 
     let mut opened = open(&storage).unwrap();
     assert_eq!(opened.kept.len(), 4, "two of six were cut");
-    assert_eq!(
-        opened.report.cut_frames, 1,
-        "the good frame behind the torn one"
-    );
+    assert_eq!(opened.report.cut_frames, 1, "the good frame behind the torn one");
     assert!(opened.report.cut_bytes > 4096);
     let before = opened.kept.clone();
     append(&mut opened.journal, b"new").unwrap();
@@ -176,13 +132,7 @@ fn a_torn_tail_is_cut_even_if_good_frames_follow_and_never_comes_back() {
 /// CRC32C, bit by bit.
 fn crc32c(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc: u32, byte| {
-        (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
-            if crc & 1 == 1 {
-                crc >> 1 ^ 0x82f6_3b78
-            } else {
-                crc >> 1
-            }
-        })
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0x82f6_3b78 } else { crc >> 1 })
     })
 }
 

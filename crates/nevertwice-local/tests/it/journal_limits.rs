@@ -17,16 +17,10 @@ fn a_failed_write_or_sync_poisons_for_good() {
         let mut opened = open(&storage).unwrap();
         append(&mut opened.journal, b"one").unwrap();
         storage.fail_after(later);
-        assert!(matches!(
-            append(&mut opened.journal, b"two"),
-            Err(AppendError::Failed(_))
-        ));
+        assert!(matches!(append(&mut opened.journal, b"two"), Err(AppendError::Failed(_))));
         let calls = storage.calls();
         for _ in 0..3 {
-            assert!(matches!(
-                append(&mut opened.journal, b"three"),
-                Err(AppendError::Poisoned)
-            ));
+            assert!(matches!(append(&mut opened.journal, b"three"), Err(AppendError::Poisoned)));
         }
         assert_eq!(storage.calls(), calls, "a poisoned journal touches nothing");
         assert_eq!(opened.journal.durable(), 2, "the seal and the first");
@@ -41,10 +35,7 @@ fn a_failed_write_or_sync_poisons_for_good() {
 #[test]
 fn a_full_disk_refuses_before_anything_is_written_and_heals() {
     for segments_ahead in [0, 1] {
-        let options = JournalOptions {
-            segment_bytes: 16 << 10,
-            segments_ahead,
-        };
+        let options = JournalOptions { segment_bytes: 16 << 10, segments_ahead };
         let storage = MemoryStorage::new(3);
         let mut opened = open_with(&storage, &options).unwrap();
         let room = opened.journal.room();
@@ -79,10 +70,7 @@ fn a_full_disk_refuses_before_anything_is_written_and_heals() {
 
 #[test]
 fn segments_are_filled_by_a_thread_beside_the_writer() {
-    let options = JournalOptions {
-        segment_bytes: 16 << 10,
-        segments_ahead: 2,
-    };
+    let options = JournalOptions { segment_bytes: 16 << 10, segments_ahead: 2 };
     let storage = MemoryStorage::new(4);
     let mut opened = open_with(&storage, &options).unwrap();
     for number in 0..200_u32 {
@@ -115,10 +103,7 @@ fn a_batch_over_a_segment_is_refused_and_nothing_else_is_harmed() {
 fn a_folder_has_one_owner() {
     let storage = MemoryStorage::new(6);
     let opened = open(&storage).unwrap();
-    assert!(matches!(
-        Folder::claim(Arc::new(storage.clone())).map(|_| ()),
-        Err(OpenError::InUse)
-    ));
+    assert!(matches!(Folder::claim(Arc::new(storage.clone())).map(|_| ()), Err(OpenError::InUse)));
     assert!(matches!(inspect_marker(&storage), Err(OpenError::InUse)));
     drop(opened);
     inspect_marker(&storage).unwrap();
@@ -132,36 +117,16 @@ fn a_marker_of_a_newer_version_is_too_new_and_nonsense_is_refused() {
     let good = String::from_utf8(storage.read("format").unwrap()).unwrap();
     let newer = good.replace("format 1", "format 2");
     storage.put("format", newer.as_bytes());
-    assert!(matches!(
-        open(&storage).map(|_| ()),
-        Err(OpenError::TooNew {
-            found: 2,
-            supported: 1
-        })
-    ));
-    for bad in [
-        "",
-        "nevertwice data\n",
-        "nevertwice data\nformat x\n",
-        "nevertwice data\nformat 1\njournal 12\n",
-    ] {
+    assert!(matches!(open(&storage).map(|_| ()), Err(OpenError::TooNew { found: 2, supported: 1 })));
+    for bad in ["", "nevertwice data\n", "nevertwice data\nformat x\n", "nevertwice data\nformat 1\njournal 12\n"] {
         storage.put("format", bad.as_bytes());
-        assert!(
-            matches!(open(&storage).map(|_| ()), Err(OpenError::Marker { .. })),
-            "{bad:?}"
-        );
+        assert!(matches!(open(&storage).map(|_| ()), Err(OpenError::Marker { .. })), "{bad:?}");
     }
     storage.put("format", &[0xff, 0xfe]);
-    assert!(matches!(
-        open(&storage).map(|_| ()),
-        Err(OpenError::Marker { .. })
-    ));
+    assert!(matches!(open(&storage).map(|_| ()), Err(OpenError::Marker { .. })));
     storage.remove("format").unwrap();
     let error = open(&storage).map(|_| ()).unwrap_err();
-    assert!(
-        matches!(error, OpenError::Marker { .. }),
-        "segments without a marker: {error}"
-    );
+    assert!(matches!(error, OpenError::Marker { .. }), "segments without a marker: {error}");
 }
 
 #[test]
@@ -184,8 +149,5 @@ fn pruning_takes_whole_segments_below_the_mark_only() {
     };
     assert_eq!(read(&mut batches, 10, 15).unwrap().0, 15);
     assert_eq!(batches, [11, 12, 13, 14, 15]);
-    assert!(
-        matches!(read(&mut batches, 0, 15), Err(OpenError::Damage(_))),
-        "they are gone"
-    );
+    assert!(matches!(read(&mut batches, 0, 15), Err(OpenError::Damage(_))), "they are gone");
 }

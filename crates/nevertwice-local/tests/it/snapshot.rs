@@ -11,16 +11,10 @@ use nevertwice_testkit::storage::MemoryStorage;
 const ID: JournalId = JournalId(0x0102_0304_0506_0708);
 
 fn write(storage: &MemoryStorage, batch: u64, records: usize) -> Result<Verified, String> {
-    let floor = Floor {
-        batch,
-        crc: batch as u32 ^ 77,
-    };
-    let mut writer =
-        SnapshotWriter::create(Arc::new(storage.clone()), ID, floor).map_err(|e| e.to_string())?;
+    let floor = Floor { batch, crc: batch as u32 ^ 77 };
+    let mut writer = SnapshotWriter::create(Arc::new(storage.clone()), ID, floor).map_err(|e| e.to_string())?;
     for number in 0..records {
-        writer
-            .record(&vec![number as u8; number * 37])
-            .map_err(|e| e.to_string())?;
+        writer.record(&vec![number as u8; number * 37]).map_err(|e| e.to_string())?;
     }
     writer.finish().map_err(|e| e.to_string())
 }
@@ -42,56 +36,25 @@ fn what_was_written_is_read_and_the_newest_good_one_counts() {
     let newest = write(&storage, 20, 300).unwrap();
     assert_eq!(newest.records, 300);
     assert_eq!(records(&storage, 20).unwrap()[299], vec![43; 299 * 37]);
-    assert_eq!(
-        snapshot::newest(&storage, ID).unwrap(),
-        (Some(newest), vec![])
-    );
-    assert_eq!(
-        snapshot::newest(&storage, JournalId(1)).unwrap().0,
-        None,
-        "another folder's"
-    );
+    assert_eq!(snapshot::newest(&storage, ID).unwrap(), (Some(newest), vec![]));
+    assert_eq!(snapshot::newest(&storage, JournalId(1)).unwrap().0, None, "another folder's");
 
     let len = storage.read(&snapshot_name(20)).unwrap().len();
-    for at in (0..len)
-        .step_by(29_989)
-        .chain([0, 5, 7, 17, 25, 30, 33, len - 16, len - 9, len - 1])
-    {
+    for at in (0..len).step_by(29_989).chain([0, 5, 7, 17, 25, 30, 33, len - 16, len - 9, len - 1]) {
         let storage = storage.fork(2);
         storage.flip(&snapshot_name(20), at, 0x10);
         let (found, bad) = snapshot::newest(&storage, ID).unwrap();
-        assert_eq!(
-            (found.unwrap().floor.batch, bad.len()),
-            (10, 1),
-            "byte {at}"
-        );
+        assert_eq!((found.unwrap().floor.batch, bad.len()), (10, 1), "byte {at}");
     }
     for cut in (0..len as u64).step_by(30_011).chain([len as u64 - 1]) {
         let storage = storage.fork(3);
         storage.truncate(&snapshot_name(20), cut).unwrap();
-        assert_eq!(
-            snapshot::newest(&storage, ID)
-                .unwrap()
-                .0
-                .unwrap()
-                .floor
-                .batch,
-            10,
-            "cut at {cut}"
-        );
+        assert_eq!(snapshot::newest(&storage, ID).unwrap().0.unwrap().floor.batch, 10, "cut at {cut}");
     }
     let mut longer = storage.read(&snapshot_name(20)).unwrap();
     longer.push(0);
     storage.put(&snapshot_name(20), &longer);
-    assert_eq!(
-        snapshot::newest(&storage, ID)
-            .unwrap()
-            .0
-            .unwrap()
-            .floor
-            .batch,
-        10
-    );
+    assert_eq!(snapshot::newest(&storage, ID).unwrap().0.unwrap().floor.batch, 10);
 }
 
 #[test]
@@ -114,15 +77,7 @@ fn a_crash_at_every_call_leaves_the_one_before_or_the_new_one() {
                 _ => assert_eq!(records(&storage, 2).unwrap().len(), 60),
             }
             write(&storage, 3, 5).unwrap();
-            assert_eq!(
-                snapshot::newest(&storage, ID)
-                    .unwrap()
-                    .0
-                    .unwrap()
-                    .floor
-                    .batch,
-                3
-            );
+            assert_eq!(snapshot::newest(&storage, ID).unwrap().0.unwrap().floor.batch, 3);
         }
     }
 }
@@ -143,13 +98,5 @@ fn a_full_disk_leaves_the_one_before() {
     write(&storage, 1, 20).unwrap();
     storage.set_capacity(Some(storage.used() + 100));
     write(&storage, 2, 20).unwrap_err();
-    assert_eq!(
-        snapshot::newest(&storage, ID)
-            .unwrap()
-            .0
-            .unwrap()
-            .floor
-            .batch,
-        1
-    );
+    assert_eq!(snapshot::newest(&storage, ID).unwrap().0.unwrap().floor.batch, 1);
 }

@@ -4,16 +4,11 @@ use std::sync::Arc;
 
 use nevertwice_local::error::{AppendError, OpenError};
 use nevertwice_local::folder::Folder;
-use nevertwice_local::journal::{
-    Floor, FrameBuffer, Journal, JournalOptions, Recovery, RecoveryReport,
-};
+use nevertwice_local::journal::{Floor, FrameBuffer, Journal, JournalOptions, Recovery, RecoveryReport};
 use nevertwice_local::storage::Storage;
 
 /// Small segments, filled by the writer itself, so that every call has its number.
-pub(crate) const SMALL: JournalOptions = JournalOptions {
-    segment_bytes: 16 << 10,
-    segments_ahead: 0,
-};
+pub(crate) const SMALL: JournalOptions = JournalOptions { segment_bytes: 16 << 10, segments_ahead: 0 };
 
 /// A folder, opened.
 pub(crate) struct Opened {
@@ -28,10 +23,7 @@ pub(crate) fn open(storage: &(impl Storage + Clone)) -> Result<Opened, OpenError
     open_with(storage, &SMALL)
 }
 
-pub(crate) fn open_with(
-    storage: &(impl Storage + Clone),
-    options: &JournalOptions,
-) -> Result<Opened, OpenError> {
+pub(crate) fn open_with(storage: &(impl Storage + Clone), options: &JournalOptions) -> Result<Opened, OpenError> {
     let folder = Folder::claim(Arc::new(storage.clone()))?;
     let recovery = Recovery::scan(Arc::clone(folder.storage()), folder.id(), Floor::default())?;
     let mut kept = Vec::new();
@@ -48,12 +40,7 @@ pub(crate) fn open_with(
         .expect("the closure never fails");
     let report = recovery.report();
     let journal = recovery.finish(options)?;
-    Ok(Opened {
-        journal,
-        kept,
-        report,
-        _folder: folder,
-    })
+    Ok(Opened { journal, kept, report, _folder: folder })
 }
 
 /// Appends one batch of one entry.
