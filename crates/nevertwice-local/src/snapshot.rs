@@ -162,64 +162,97 @@ pub fn newest(storage: &dyn Storage, id: JournalId) -> Result<(Option<Verified>,
 
 /// Reads the snapshot after `batch` whole. The inner error says why it does not count.
 pub fn verify(storage: &dyn Storage, id: JournalId, batch: u64) -> Result<Result<Verified, String>, IoFailure> {
-    read(storage, id, batch, |_| Ok::<(), String>(()))
+    let mut reader = match SnapshotReader::open(storage, id, batch)? {
+        Ok(reader) => reader,
+        Err(bad) => return Ok(Err(bad)),
+    };
+    loop {
+        match reader.next_record() {
+            Ok(Some(_)) => {}
+            Ok(None) => {
+                let (floor, records, bytes) = (reader.floor, reader.records, reader.bytes.len);
+                return Ok(Ok(Verified { floor, records, bytes }));
+            }
+            Err(ReadError::Bad(bad)) => return Ok(Err(bad)),
+            Err(ReadError::Io(failure)) => return Err(failure),
+        }
+    }
 }
 
-/// Reads the snapshot after `batch` and hands out its records, in order. Verify it first: the checksum is at the end,
-/// so records are handed out before it is known. The inner error says why the snapshot does not count, or is `take`'s.
-pub fn read<E: From<String>>(
-    storage: &dyn Storage,
-    id: JournalId,
-    batch: u64,
-    mut take: impl FnMut(&[u8]) -> Result<(), E>,
-) -> Result<Result<Verified, E>, IoFailure> {
-    let name = snapshot_name(batch);
-    let file = storage.open(&name).map_err(IoFailure::of("opening", &name))?;
-    let len = file.size().map_err(IoFailure::of("measuring", &name))?;
-    let mut bytes = Forward { file: file.as_ref(), name: &name, len, at: 0, window: Vec::new(), start: 0, crc: 0 };
-    let bad = |what: &str| Ok(Err(E::from(what.to_owned())));
-    let Some(head) = bytes.next(HEADER_BYTES)? else {
-        return bad("it is shorter than its header");
-    };
-    let crc = u32_at(head, 24);
-    if head != header(id, Floor { batch, crc }) {
-        return bad("its header is damaged, or of another folder or version");
+/// Why a snapshot is not read on.
+#[derive(Debug)]
+pub enum ReadError {
+    /// It does not count.
+    Bad(String),
+    /// The operating system refused.
+    Io(IoFailure),
+}
+
+impl From<IoFailure> for ReadError {
+    fn from(failure: IoFailure) -> ReadError {
+        ReadError::Io(failure)
     }
-    let mut records = 0_u64;
-    loop {
-        let Some(length) = bytes.next(4)? else {
-            return bad("it ends early");
-        };
+}
+
+/// Reads a snapshot's records, in order. The checksum is at the end, so [`verify`] it before acting on what it holds.
+pub struct SnapshotReader {
+    bytes: Forward,
+    floor: Floor,
+    records: u64,
+    ended: bool,
+}
+
+impl SnapshotReader {
+    /// Opens the snapshot after `batch`. The inner error says why it does not count.
+    pub fn open(storage: &dyn Storage, id: JournalId, batch: u64) -> Result<Result<SnapshotReader, String>, IoFailure> {
+        let name = snapshot_name(batch);
+        let file = storage.open(&name).map_err(IoFailure::of("opening", &name))?;
+        let len = file.size().map_err(IoFailure::of("measuring", &name))?;
+        let mut bytes = Forward { file, name, len, at: 0, window: Vec::new(), start: 0, crc: 0 };
+        let Some(head) = bytes.next(HEADER_BYTES)? else { return Ok(Err("it is shorter than its header".to_owned())) };
+        let floor = Floor { batch, crc: u32_at(head, 24) };
+        if batch == u64::MAX || head != header(id, floor) {
+            return Ok(Err("its header is damaged, or of another folder or version".to_owned()));
+        }
+        Ok(Ok(SnapshotReader { bytes, floor, records: 0, ended: false }))
+    }
+
+    /// What it holds the state after.
+    pub fn floor(&self) -> Floor {
+        self.floor
+    }
+
+    /// The next record; none once all were read and the end was found good.
+    pub fn next_record(&mut self) -> Result<Option<&[u8]>, ReadError> {
+        let bad = |what: &str| Err(ReadError::Bad(what.to_owned()));
+        if self.ended {
+            return Ok(None);
+        }
+        let Some(length) = self.bytes.next(4)? else { return bad("it ends early") };
         let length = u32_at(length, 0);
-        if length == END {
-            break;
+        if length != END {
+            if length as usize > RECORD_BYTES_MAX {
+                return bad("a record is longer than any can be");
+            }
+            self.records += 1;
+            return match self.bytes.next(length as usize)? {
+                Some(record) => Ok(Some(record)),
+                None => bad("it ends inside a record"),
+            };
         }
-        if length as usize > RECORD_BYTES_MAX {
-            return bad("a record is longer than any can be");
+        let Some(count) = self.bytes.next(8)? else { return bad("it ends before its number of records") };
+        let count = u64::from(u32_at(count, 0)) | u64::from(u32_at(count, 4)) << 32;
+        let crc_here = self.bytes.crc;
+        let Some(crc_there) = self.bytes.next(4)? else { return bad("it ends before its checksum") };
+        if u32_at(crc_there, 0) != crc_here {
+            return bad("its checksum is wrong");
         }
-        let Some(record) = bytes.next(length as usize)? else {
-            return bad("it ends inside a record");
-        };
-        if let Err(error) = take(record) {
-            return Ok(Err(error));
+        if count != self.records || self.bytes.at != self.bytes.len {
+            return bad("its number of records or its length is wrong");
         }
-        records += 1;
+        self.ended = true;
+        Ok(None)
     }
-    let Some(count) = bytes.next(8)? else {
-        return bad("it ends before its number of records");
-    };
-    let count = u64::from(u32_at(count, 0)) | u64::from(u32_at(count, 4)) << 32;
-    let crc_here = bytes.crc;
-    let Some(crc_there) = bytes.next(4)? else {
-        return bad("it ends before its checksum");
-    };
-    if u32_at(crc_there, 0) != crc_here {
-        return bad("its checksum is wrong");
-    }
-    if count != records || bytes.at != len {
-        return bad("its number of records or its length is wrong");
-    }
-    Ok(Ok(Verified { floor: Floor { batch, crc }, records, bytes: len }))
 }
 
 const _: () = assert!(FOOTER_BYTES == 4 + 8 + 4);
@@ -237,9 +270,9 @@ fn header(id: JournalId, floor: Floor) -> [u8; HEADER_BYTES] {
 }
 
 /// Reads a file once from front to end, summing up the checksum of what was handed out.
-struct Forward<'a> {
-    file: &'a dyn StorageFile,
-    name: &'a str,
+struct Forward {
+    file: Box<dyn StorageFile>,
+    name: String,
     len: u64,
     /// The end of what was handed out.
     at: u64,
@@ -249,7 +282,7 @@ struct Forward<'a> {
     crc: u32,
 }
 
-impl Forward<'_> {
+impl Forward {
     /// The next `len` bytes, or `None` if the file ends before.
     fn next(&mut self, len: usize) -> Result<Option<&[u8]>, IoFailure> {
         if len as u64 > self.len - self.at {
@@ -259,7 +292,7 @@ impl Forward<'_> {
             let wanted = len.max(CHUNK_BYTES).min(usize::try_from(self.len - self.at).unwrap_or(len));
             self.window.resize(wanted, 0);
             self.start = 0;
-            let read = self.file.read_at(self.at, &mut self.window).map_err(IoFailure::of("reading", self.name))?;
+            let read = self.file.read_at(self.at, &mut self.window).map_err(IoFailure::of("reading", &self.name))?;
             self.window.truncate(read);
             if read < len {
                 return Ok(None);
