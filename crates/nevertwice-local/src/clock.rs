@@ -1,6 +1,6 @@
 //! The only place of this crate that reads the clock.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Where the time of a decision comes from.
 ///
@@ -22,5 +22,19 @@ impl Clock for SystemClock {
             // Before 1970: not a time that any decision is made at.
             Err(_) => 0,
         }
+    }
+}
+
+/// Measures how long something takes, for reports only: no decision depends on it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    pub(crate) fn start() -> Stopwatch {
+        Stopwatch(Instant::now())
+    }
+
+    pub(crate) fn elapsed(self) -> Duration {
+        self.0.elapsed()
     }
 }

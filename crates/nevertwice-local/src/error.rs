@@ -4,6 +4,8 @@
 use std::fmt;
 use std::io;
 
+use nevertwice_api::ErrorCode;
+
 /// Why a data folder cannot be opened. Nothing was changed in it, unless the message says so.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -93,6 +95,27 @@ impl IoFailure {
     /// For `map_err`: says what was being done to which file.
     pub(crate) fn of(doing: &'static str, name: &str) -> impl FnOnce(io::Error) -> IoFailure {
         move |source| IoFailure::new(doing, name, source)
+    }
+}
+
+impl OpenError {
+    /// An entry or a record in an encoding that this version does not know.
+    pub(crate) fn too_new(version: u8) -> OpenError {
+        OpenError::TooNew { found: u32::from(version), supported: u32::from(nevertwice_api::encoding::VERSION) }
+    }
+
+    /// The code of its page.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            OpenError::Io(failure) if failure.source.kind() == io::ErrorKind::StorageFull => ErrorCode::StorageFull,
+            OpenError::Io(_) | OpenError::Marker { .. } => ErrorCode::DataFolderInvalid,
+            OpenError::InUse => ErrorCode::DataFolderInUse,
+            OpenError::TooNew { .. } => ErrorCode::DataTooNew,
+            OpenError::Damage(_) => ErrorCode::JournalDamaged,
+            OpenError::ClockBehind { .. } => ErrorCode::ClockBehind,
+            OpenError::Options { .. } => ErrorCode::ConfigurationInvalid,
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use nevertwice_local::storage::{FolderClaim, Storage, StorageFile};
 
@@ -15,7 +15,12 @@ const SECTOR: usize = 512;
 
 /// The double. Clones are the same folder.
 #[derive(Clone)]
-pub struct MemoryStorage(Arc<Mutex<Disk>>);
+pub struct MemoryStorage(Arc<Shared>);
+
+struct Shared {
+    disk: Mutex<Disk>,
+    released: Condvar,
+}
 
 struct Disk {
     random: u64,
@@ -33,6 +38,8 @@ struct Disk {
     crashed: bool,
     fail_at: Option<u64>,
     capacity: Option<u64>,
+    /// Whether syncs wait.
+    held: bool,
 }
 
 #[derive(Default, Clone)]
@@ -54,7 +61,7 @@ enum NameChange {
 impl MemoryStorage {
     /// An empty folder.
     pub fn new(seed: u64) -> MemoryStorage {
-        MemoryStorage(Arc::new(Mutex::new(Disk {
+        let disk = Disk {
             random: seed ^ 0x9e37_79b9_7f4a_7c15,
             inodes: BTreeMap::new(),
             live: BTreeMap::new(),
@@ -68,7 +75,9 @@ impl MemoryStorage {
             crashed: false,
             fail_at: None,
             capacity: None,
-        })))
+            held: false,
+        };
+        MemoryStorage(Arc::new(Shared { disk: Mutex::new(disk), released: Condvar::new() }))
     }
 
     /// The calls that changed something so far: the points at which a crash or a failure can be planned.
@@ -87,6 +96,17 @@ impl MemoryStorage {
     pub fn fail_after(&self, more: u64) {
         let mut disk = self.disk();
         disk.fail_at = Some(disk.calls + more);
+    }
+
+    /// Every sync of a file waits from now on, until [`MemoryStorage::release`].
+    pub fn hold(&self) {
+        self.disk().held = true;
+    }
+
+    /// Lets the syncs go on.
+    pub fn release(&self) {
+        self.disk().held = false;
+        self.0.released.notify_all();
     }
 
     /// Whether the planned crash has happened.
@@ -154,7 +174,7 @@ impl MemoryStorage {
     }
 
     fn disk(&self) -> MutexGuard<'_, Disk> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.disk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -449,7 +469,11 @@ impl StorageFile for MemoryFile {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        let disk = &mut *self.storage.disk();
+        let mut guard = self.storage.disk();
+        while guard.held {
+            guard = self.storage.0.released.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        }
+        let disk = &mut *guard;
         let fate = disk.change(self.life)?;
         let inode = disk.inodes.get_mut(&self.inode).ok_or_else(not_found)?;
         match fate {

@@ -137,6 +137,12 @@ impl FrameBuffer {
         self.entries += 1;
     }
 
+    /// Adds entries that were encoded elsewhere.
+    pub fn extend(&mut self, payload: &[u8], entries: u32) {
+        self.bytes.extend_from_slice(payload);
+        self.entries += entries;
+    }
+
     /// Makes it a copy of a batch that was read.
     pub(crate) fn refill(&mut self, frame: &Frame<'_>) {
         self.clear();

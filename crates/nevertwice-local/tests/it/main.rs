@@ -1,5 +1,10 @@
 //! The integration tests of the in-process backend, one binary.
 
+mod backend;
+mod backend_crash;
+mod backend_faults;
+mod backend_snapshots;
+mod commands;
 mod journal_crash;
 mod journal_damage;
 mod journal_limits;
