@@ -1,1 +1,3 @@
-//! Placeholder.
+//! Conformance suites and fault doubles for the tests of nevertwice. Never a normal dependency.
+
+pub mod storage;
