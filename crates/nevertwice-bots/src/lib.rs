@@ -1,1 +1,10 @@
-//! Placeholder.
+//! Personas that trade and book through the public API, the load that benchmarks use, and the reports that judge a run.
+//!
+//! This crate is **black-box**: it knows the wire and nothing of what stands behind it, so whatever it proves about a
+//! server it proves as a client could. It never imports a backend or the server.
+//!
+//! - [`worldcup`]: real input, the squads and goals of 2026, with scorers looked up by a stated rule.
+//! - [`seed`]: the seeded randomness behind every plan.
+
+pub mod seed;
+pub mod worldcup;

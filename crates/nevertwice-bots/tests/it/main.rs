@@ -1,0 +1,3 @@
+//! The integration tests of `nevertwice-bots`.
+
+mod worldcup;
