@@ -4,7 +4,11 @@
 //! server it proves as a client could. It never imports a backend or the server.
 //!
 //! - [`worldcup`]: real input, the squads and goals of 2026, with scorers looked up by a stated rule.
+//! - [`http`]: a client that says what is known of a request, and loses replies for real.
+//! - [`load`]: closed and open loops of requests, measured, for the benchmarks.
 //! - [`seed`]: the seeded randomness behind every plan.
 
+pub mod http;
+pub mod load;
 pub mod seed;
 pub mod worldcup;

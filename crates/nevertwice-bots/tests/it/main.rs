@@ -1,3 +1,6 @@
 //! The integration tests of `nevertwice-bots`.
 
+mod http;
+mod load;
+mod stub;
 mod worldcup;
