@@ -6,9 +6,11 @@
 //! - [`worldcup`]: real input, the squads and goals of 2026, with scorers looked up by a stated rule.
 //! - [`http`]: a client that says what is known of a request, and loses replies for real.
 //! - [`load`]: closed and open loops of requests, measured, for the benchmarks.
+//! - [`record`]: what clients were told, and the judge that holds the server to it.
 //! - [`seed`]: the seeded randomness behind every plan.
 
 pub mod http;
 pub mod load;
+pub mod record;
 pub mod seed;
 pub mod worldcup;

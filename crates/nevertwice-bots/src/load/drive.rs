@@ -13,6 +13,9 @@ use super::{Answer, Measured, Requester};
 /// part of its latency.
 const TICK: Duration = Duration::from_micros(200);
 
+/// How long after its end an open loop still sends what came due. What is left then was never sent, and is told.
+const GRACE: Duration = Duration::from_secs(5);
+
 /// How long to load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
@@ -56,14 +59,18 @@ pub async fn closed<R: Requester>(requesters: Vec<R>, plan: Plan) -> Measured {
 /// The n-th request is due at its instant and goes out on the first free requester; its latency counts from when it was due.
 /// Give more requesters than requests that can be under way at once, or waiting for one is measured too (and rightly so).
 pub async fn open<R: Requester>(requesters: Vec<R>, per_second: f64, plan: Plan) -> Measured {
-    if !(per_second > 0.0) || requesters.is_empty() {
+    let Ok(space) = Duration::try_from_secs_f64(1.0 / per_second) else {
+        return Measured::default();
+    };
+    if requesters.is_empty() {
         return Measured::default();
     }
-    let space = Duration::from_secs_f64(1.0 / per_second);
     let total = count_within(plan.warm_up + plan.measured, space);
     let uncounted = count_within(plan.warm_up, space);
+    let begin = Instant::now();
     let schedule = Arc::new(Schedule {
-        begin: Instant::now(),
+        begin,
+        give_up_at: begin + plan.warm_up + plan.measured + GRACE,
         space,
         total,
         uncounted,
@@ -88,6 +95,10 @@ pub async fn open<R: Requester>(requesters: Vec<R>, per_second: f64, plan: Plan)
                     break;
                 }
                 let due = schedule.begin + schedule.after(number);
+                if Instant::now() > schedule.give_up_at {
+                    measured.unsent += 1;
+                    continue;
+                }
                 let answer = requester.one(number).await;
                 let done = Instant::now();
                 if number >= schedule.uncounted {
@@ -101,15 +112,15 @@ pub async fn open<R: Requester>(requesters: Vec<R>, per_second: f64, plan: Plan)
             measured
         });
     }
-    let mut measured = join(workers).await;
+    let measured = join(workers).await;
     schedule.stopped.store(true, Ordering::Relaxed);
     let _panicked = ticker.join();
-    measured.unsent = total.saturating_sub(schedule.taken.load(Ordering::Relaxed));
     measured
 }
 
 struct Schedule {
     begin: Instant,
+    give_up_at: Instant,
     space: Duration,
     total: u64,
     uncounted: u64,
@@ -142,7 +153,7 @@ impl Schedule {
     }
 }
 
-/// How many spaces fit.
+/// How many spaces fit in a time.
 fn count_within(time: Duration, space: Duration) -> u64 {
     u64::try_from(time.as_nanos() / space.as_nanos().max(1)).unwrap_or(u64::MAX)
 }

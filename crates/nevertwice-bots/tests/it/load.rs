@@ -26,7 +26,7 @@ impl Requester for Slow {
         if number == 3 {
             Answer::Broken
         } else {
-            Answer::Status(if number % 2 == 0 { 200 } else { 409 })
+            Answer::Status(if number.is_multiple_of(2) { 200 } else { 409 })
         }
     }
 }

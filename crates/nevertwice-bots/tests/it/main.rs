@@ -1,6 +1,8 @@
 //! The integration tests of `nevertwice-bots`.
 
 mod http;
+mod judge;
 mod load;
 mod stub;
+mod world;
 mod worldcup;
