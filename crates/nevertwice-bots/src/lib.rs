@@ -7,10 +7,12 @@
 //! - [`http`]: a client that says what is known of a request, and loses replies for real.
 //! - [`load`]: closed and open loops of requests, measured, for the benchmarks.
 //! - [`record`]: what clients were told, and the judge that holds the server to it.
+//! - [`report`]: the verdict and what it rests on, for a terminal and as one HTML file.
 //! - [`seed`]: the seeded randomness behind every plan.
 
 pub mod http;
 pub mod load;
 pub mod record;
+pub mod report;
 pub mod seed;
 pub mod worldcup;

@@ -3,6 +3,7 @@
 mod http;
 mod judge;
 mod load;
+mod report;
 mod stub;
 mod world;
 mod worldcup;
