@@ -1,0 +1,75 @@
+//! Moves an instrument's base.
+
+use super::list_instrument::check_base;
+use super::{InstrumentState, Market};
+use crate::amount::sub;
+use crate::fields::fields;
+use crate::{ApplyError, Name, Rejection, curve};
+
+/// Moves an instrument's base: a match event changes what a share is worth. A frozen instrument can be repriced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reprice {
+    /// Which one.
+    pub instrument: Name,
+    /// The new base, in the market's unit.
+    pub base: i64,
+}
+
+fields! {
+    /// An instrument's base was moved.
+    pub struct InstrumentRepriced {
+        /// Which one.
+        pub instrument: Name,
+        /// The base before.
+        pub base_before: i64,
+        /// The base after.
+        pub base: i64,
+        /// The instrument's price before.
+        pub price_before: i64,
+        /// The instrument's price after.
+        pub price_after: i64,
+        /// What the house would have lost after it, if every holder sold.
+        pub house_loss: i64,
+    }
+}
+
+impl Reprice {
+    pub(crate) fn decide(&self, market: &Market) -> Result<InstrumentRepriced, Rejection> {
+        let (_, instrument) = market.instrument(&self.instrument).ok_or(Rejection::UnknownInstrument)?;
+        if instrument.state == InstrumentState::Settled {
+            return Err(Rejection::InstrumentSettled { price: instrument.settled_price });
+        }
+        check_base(self.base, instrument.slope)?;
+        if self.base == instrument.base {
+            return Err(Rejection::NoChange);
+        }
+        let debt = |base| curve::integral(base, instrument.slope, instrument.net).ok_or(Rejection::AmountTooLarge);
+        let price_after = curve::price(self.base, instrument.slope, instrument.net).ok_or(Rejection::AmountTooLarge)?;
+        let house_loss = market.house_loss_with(debt(instrument.base)?, debt(self.base)?).ok_or(Rejection::AmountTooLarge)?;
+        let house_loss_max = market.limits.house_loss_max;
+        // A step down is always allowed: it never makes the loss larger.
+        if house_loss > house_loss_max && house_loss > market.house_loss {
+            return Err(Rejection::HouseLossExceeded { loss: house_loss, house_loss_max });
+        }
+        Ok(InstrumentRepriced {
+            instrument: self.instrument.clone(),
+            base_before: instrument.base,
+            base: self.base,
+            price_before: instrument.price(),
+            price_after,
+            house_loss,
+        })
+    }
+}
+
+impl InstrumentRepriced {
+    pub(crate) fn apply(&self, market: &mut Market) -> Result<(), ApplyError> {
+        let (_, instrument) = market.instrument_mut(&self.instrument)?;
+        if instrument.base != self.base_before || sub(self.base, self.base_before).is_none() {
+            return Err(ApplyError::Inconsistent("reprice"));
+        }
+        instrument.base = self.base;
+        market.house_loss = self.house_loss;
+        Ok(())
+    }
+}
