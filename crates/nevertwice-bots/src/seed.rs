@@ -23,18 +23,13 @@ impl Seed {
         for byte in label.bytes() {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
-        let mut child = Self {
-            state: self.state ^ hash ^ index.wrapping_mul(0x9e6c_63d0_876a_9a47),
-        };
+        let mut child = Self { state: self.state ^ hash ^ index.wrapping_mul(0x9e6c_63d0_876a_9a47) };
         child.next();
         child
     }
 
     /// The next 64 bits.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "an endless stream of plain numbers, not an iterator of options"
-    )]
+    #[expect(clippy::should_implement_trait, reason = "an endless stream of plain numbers, not an iterator of options")]
     pub fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;

@@ -45,11 +45,7 @@ enum NoConnection {
 impl Client {
     /// A client that connects when it first sends. `time_limit` holds for a whole request, connecting included.
     pub fn new(target: Target, time_limit: Duration) -> Self {
-        Self {
-            target,
-            time_limit,
-            connection: None,
-        }
+        Self { target, time_limit, connection: None }
     }
 
     /// The server that it asks.
@@ -90,19 +86,14 @@ impl Client {
             stream.flush().await.map_err(|_| Outcome::Lost)?;
             Ok(Unread { stream })
         };
-        timeout(self.time_limit, sent)
-            .await
-            .unwrap_or(Err(Outcome::TimedOut))
+        timeout(self.time_limit, sent).await.unwrap_or(Err(Outcome::TimedOut))
     }
 
     async fn connect(&self) -> Result<TcpStream, NoConnection> {
-        let stream =
-            TcpStream::connect(self.target.authority())
-                .await
-                .map_err(|error| match error.kind() {
-                    ErrorKind::ConnectionRefused => NoConnection::Refused,
-                    _ => NoConnection::Broken,
-                })?;
+        let stream = TcpStream::connect(self.target.authority()).await.map_err(|error| match error.kind() {
+            ErrorKind::ConnectionRefused => NoConnection::Refused,
+            _ => NoConnection::Broken,
+        })?;
         // Without this a small request may wait for the acknowledgement of the one before.
         stream.set_nodelay(true).map_err(|_| NoConnection::Broken)?;
         Ok(stream)
@@ -110,10 +101,7 @@ impl Client {
 
     async fn open(&self) -> Result<SendRequest<Full<Bytes>>, NoConnection> {
         let stream = self.connect().await?;
-        let (sender, connection) = http1::Builder::new()
-            .handshake(TokioIo::new(stream))
-            .await
-            .map_err(|_| NoConnection::Broken)?;
+        let (sender, connection) = http1::Builder::new().handshake(TokioIo::new(stream)).await.map_err(|_| NoConnection::Broken)?;
         tokio::spawn(async move {
             // Its end shows in the sender; there is nobody else to tell.
             let _ended = connection.await;
@@ -150,11 +138,7 @@ impl Client {
         Outcome::Lost
     }
 
-    async fn read(
-        &mut self,
-        response: hyper::Response<hyper::body::Incoming>,
-        sender: SendRequest<Full<Bytes>>,
-    ) -> Outcome {
+    async fn read(&mut self, response: hyper::Response<hyper::body::Incoming>, sender: SendRequest<Full<Bytes>>) -> Outcome {
         let (head, body) = response.into_parts();
         let Ok(body) = Limited::new(body, REPLY_BODY_MAX).collect().await else {
             return Outcome::Lost;
@@ -162,43 +146,28 @@ impl Client {
         let headers = head
             .headers
             .iter()
-            .map(|(name, value)| {
-                (
-                    name.as_str().to_owned(),
-                    String::from_utf8_lossy(value.as_bytes()).into_owned(),
-                )
-            })
+            .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
             .collect();
         self.connection = Some(sender);
-        Outcome::Reply(Reply {
-            status: head.status.as_u16(),
-            headers,
-            body: body.to_bytes(),
-        })
+        Outcome::Reply(Reply { status: head.status.as_u16(), headers, body: body.to_bytes() })
     }
 
     /// The request as hyper wants it; none if a path or a header cannot be sent, so that nothing was asked.
     fn message(&self, request: &Request) -> Option<hyper::Request<Full<Bytes>>> {
-        let mut builder = hyper::Request::builder()
-            .method(request.method)
-            .uri(request.path.as_str())
-            .header("host", self.target.authority());
+        let mut builder =
+            hyper::Request::builder().method(request.method).uri(request.path.as_str()).header("host", self.target.authority());
         if request.body.is_some() {
             builder = builder.header("content-type", "application/json");
         }
         for (name, value) in &request.headers {
             builder = builder.header(*name, value.as_str());
         }
-        builder
-            .body(Full::new(request.body.clone().unwrap_or_default()))
-            .ok()
+        builder.body(Full::new(request.body.clone().unwrap_or_default())).ok()
     }
 }
 
 impl std::fmt::Debug for Client {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Client")
-            .field("target", &self.target)
-            .finish_non_exhaustive()
+        out.debug_struct("Client").field("target", &self.target).finish_non_exhaustive()
     }
 }

@@ -48,10 +48,7 @@ pub struct Reply {
 impl Reply {
     /// The first header line of a name (in lower case).
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|(line, _)| line == name)
-            .map(|(_, value)| value.as_str())
+        self.headers.iter().find(|(line, _)| line == name).map(|(_, value)| value.as_str())
     }
 
     /// Whether the status is one of success.

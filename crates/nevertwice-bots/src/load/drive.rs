@@ -103,9 +103,7 @@ pub async fn open<R: Requester>(requesters: Vec<R>, per_second: f64, plan: Plan)
                 let done = Instant::now();
                 if number >= schedule.uncounted {
                     measured.record(answer, done.saturating_duration_since(due));
-                    measured.took = done.saturating_duration_since(
-                        schedule.begin + schedule.after(schedule.uncounted),
-                    );
+                    measured.took = done.saturating_duration_since(schedule.begin + schedule.after(schedule.uncounted));
                 }
                 breathe(answer).await;
             }
@@ -142,8 +140,7 @@ impl Schedule {
         while released < self.total && !self.stopped.load(Ordering::Relaxed) {
             let due = (count_within(self.begin.elapsed(), self.space) + 1).min(self.total);
             if due > released {
-                self.due
-                    .add_permits(usize::try_from(due - released).unwrap_or(0));
+                self.due.add_permits(usize::try_from(due - released).unwrap_or(0));
                 released = due;
             }
             std::thread::sleep(TICK);

@@ -26,8 +26,7 @@ impl Latency {
     /// Nothing yet.
     pub fn new() -> Self {
         // The bounds are constants that the library accepts; its error cannot happen.
-        let histogram =
-            Histogram::new_with_bounds(1, LATENCY_US_MAX, 3).expect("valid constant bounds");
+        let histogram = Histogram::new_with_bounds(1, LATENCY_US_MAX, 3).expect("valid constant bounds");
         Self { histogram }
     }
 
@@ -60,11 +59,7 @@ impl Latency {
 
     /// How many lie in `low..high` microseconds.
     pub fn count_between_us(&self, low: u64, high: u64) -> u64 {
-        if high <= low {
-            0
-        } else {
-            self.histogram.count_between(low, high - 1)
-        }
+        if high <= low { 0 } else { self.histogram.count_between(low, high - 1) }
     }
 }
 
@@ -85,13 +80,7 @@ pub struct Measured {
 
 impl Default for Measured {
     fn default() -> Self {
-        Self {
-            took: Duration::ZERO,
-            latency: Latency::new(),
-            by_status: BTreeMap::new(),
-            broken: 0,
-            unsent: 0,
-        }
+        Self { took: Duration::ZERO, latency: Latency::new(), by_status: BTreeMap::new(), broken: 0, unsent: 0 }
     }
 }
 
@@ -121,21 +110,12 @@ impl Measured {
     /// Replies a second.
     pub fn per_second(&self) -> f64 {
         let seconds = self.took.as_secs_f64();
-        if seconds > 0.0 {
-            self.latency.count() as f64 / seconds
-        } else {
-            0.0
-        }
+        if seconds > 0.0 { self.latency.count() as f64 / seconds } else { 0.0 }
     }
 
     /// Replies whose status is not one of success, and requests without a reply.
     pub fn failed(&self) -> u64 {
-        let refused: u64 = self
-            .by_status
-            .iter()
-            .filter(|(status, _)| !(200..300).contains(*status))
-            .map(|(_, count)| count)
-            .sum();
+        let refused: u64 = self.by_status.iter().filter(|(status, _)| !(200..300).contains(*status)).map(|(_, count)| count).sum();
         refused + self.broken
     }
 }

@@ -23,12 +23,7 @@ pub struct RawConnection {
 impl RawConnection {
     /// A connection that opens when it is first used.
     pub fn new(target: Target) -> Self {
-        Self {
-            target,
-            stream: None,
-            buffer: Vec::with_capacity(4096),
-            body_at: 0,
-        }
+        Self { target, stream: None, buffer: Vec::with_capacity(4096), body_at: 0 }
     }
 
     /// Sends a whole request and reads the whole reply. After an error the next request opens a new connection.
@@ -66,10 +61,7 @@ impl RawConnection {
 
     async fn read_some(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<(), Error> {
         if buffer.len() >= REPLY_MAX {
-            return Err(Error::new(
-                ErrorKind::InvalidData,
-                "the reply is longer than a megabyte",
-            ));
+            return Err(Error::new(ErrorKind::InvalidData, "the reply is longer than a megabyte"));
         }
         match stream.read_buf(buffer).await? {
             0 => Err(ErrorKind::UnexpectedEof.into()),
@@ -92,8 +84,7 @@ impl Head {
         let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") else {
             return Ok(None);
         };
-        let head = std::str::from_utf8(&buffer[..end])
-            .map_err(|_| broken("the reply's head is not text"))?;
+        let head = std::str::from_utf8(&buffer[..end]).map_err(|_| broken("the reply's head is not text"))?;
         let mut lines = head.split("\r\n");
         let status = lines
             .next()
@@ -116,12 +107,7 @@ impl Head {
             (None, 204 | 304) => 0,
             (None, _) => return Err(broken("the reply has no content-length")),
         };
-        Ok(Some(Self {
-            status,
-            body_at: end + 4,
-            body_len,
-            closes,
-        }))
+        Ok(Some(Self { status, body_at: end + 4, body_len, closes }))
     }
 }
 
@@ -135,11 +121,7 @@ pub struct RawRequester<F> {
 impl<F: FnMut(&mut Template, u64) + Send + 'static> RawRequester<F> {
     /// A requester on a connection of its own. `fill` gets the number of the request.
     pub fn new(target: Target, template: Template, fill: F) -> Self {
-        Self {
-            connection: RawConnection::new(target),
-            template,
-            fill,
-        }
+        Self { connection: RawConnection::new(target), template, fill }
     }
 }
 

@@ -52,29 +52,18 @@ impl Template {
             body.append(&String::from_utf8_lossy(text))?;
         }
         let mut whole = Self::default();
-        whole.append(&format!(
-            "{} {} HTTP/1.1\r\nhost: {}\r\n",
-            request.method,
-            request.path,
-            target.authority()
-        ))?;
+        whole.append(&format!("{} {} HTTP/1.1\r\nhost: {}\r\n", request.method, request.path, target.authority()))?;
         for (name, value) in &request.headers {
             whole.append(&format!("{name}: {value}\r\n"))?;
         }
         if request.body.is_some() {
             let length = body.bytes.len();
-            whole.append(&format!(
-                "content-type: application/json\r\ncontent-length: {length}\r\n"
-            ))?;
+            whole.append(&format!("content-type: application/json\r\ncontent-length: {length}\r\n"))?;
         }
         whole.append("\r\n")?;
         let head = whole.bytes.len();
         whole.bytes.append(&mut body.bytes);
-        whole.slots.extend(
-            body.slots
-                .into_iter()
-                .map(|(name, start, width)| (name, head + start, width)),
-        );
+        whole.slots.extend(body.slots.into_iter().map(|(name, start, width)| (name, head + start, width)));
         Ok(whole)
     }
 
@@ -82,16 +71,10 @@ impl Template {
     fn append(&mut self, text: &str) -> Result<(), TemplateError> {
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("<<") {
-            let malformed = || TemplateError::Malformed {
-                text: after.chars().take(40).collect(),
-            };
+            let malformed = || TemplateError::Malformed { text: after.chars().take(40).collect() };
             let (slot, tail) = after.split_once(">>").ok_or_else(malformed)?;
             let (name, width) = slot.split_once(':').ok_or_else(malformed)?;
-            let width = width
-                .parse()
-                .ok()
-                .filter(|width| (1..=20).contains(width))
-                .ok_or_else(malformed)?;
+            let width = width.parse().ok().filter(|width| (1..=20).contains(width)).ok_or_else(malformed)?;
             self.bytes.extend_from_slice(before.as_bytes());
             self.slots.push((name.to_owned(), self.bytes.len(), width));
             self.bytes.extend(std::iter::repeat_n(b'0', width));
@@ -103,13 +86,7 @@ impl Template {
 
     /// Finds a slot by name.
     pub fn slot(&self, name: &str) -> Result<Slot, TemplateError> {
-        self.slots
-            .iter()
-            .position(|(slot, _, _)| slot == name)
-            .map(Slot)
-            .ok_or_else(|| TemplateError::NoSlot {
-                name: name.to_owned(),
-            })
+        self.slots.iter().position(|(slot, _, _)| slot == name).map(Slot).ok_or_else(|| TemplateError::NoSlot { name: name.to_owned() })
     }
 
     /// Writes a number into a slot, as many of its last digits as the slot holds.
@@ -136,9 +113,8 @@ mod tests {
     #[test]
     fn slots_are_filled_in_place() {
         let target = Target::parse("http://h:1").unwrap();
-        let request = Request::post("/i/P<<player:4>>", &serde_json::json!({"q": "<<q:2>>"}))
-            .unwrap()
-            .header("idempotency-key", "run-<<key:6>>");
+        let request =
+            Request::post("/i/P<<player:4>>", &serde_json::json!({"q": "<<q:2>>"})).unwrap().header("idempotency-key", "run-<<key:6>>");
         let mut template = Template::new(&request, &target).unwrap();
         for (name, number) in [("player", 12_345), ("q", 7), ("key", 42)] {
             template.set(template.slot(name).unwrap(), number);
@@ -150,10 +126,7 @@ mod tests {
         );
         assert!(template.slot("other").is_err());
         for path in ["/<<a", "/<<a>>", "/<<a:0>>", "/<<a:21>>", "/<<a:x>>"] {
-            assert!(
-                Template::new(&Request::get(path), &target).is_err(),
-                "{path}"
-            );
+            assert!(Template::new(&Request::get(path), &target).is_err(), "{path}");
         }
     }
 }

@@ -10,11 +10,7 @@ use super::{Asked, Effect, Kind, MarketState, Position, Record, Verdict};
 pub(super) fn judge(record: &Record, market: Option<&MarketState>, verdict: &mut Verdict) {
     let mut told: Vec<(Position, &Asked, &Effect)> = record
         .intents()
-        .filter_map(|(_, notes)| {
-            notes
-                .yes()
-                .map(|(position, effect)| (position, &notes.asked, effect))
-        })
+        .filter_map(|(_, notes)| notes.yes().map(|(position, effect)| (position, &notes.asked, effect)))
         .filter(|(_, asked, _)| !asked.of_sale())
         .collect();
     told.sort_unstable_by_key(|(position, _, _)| *position);
@@ -24,75 +20,31 @@ pub(super) fn judge(record: &Record, market: Option<&MarketState>, verdict: &mut
     let mut prices: BTreeMap<&str, Link> = BTreeMap::new();
     if let Some(market) = market {
         for (account, state) in &market.accounts {
-            balances.insert(
-                account,
-                Link {
-                    at: None,
-                    value: state.opening_balance,
-                },
-            );
+            balances.insert(account, Link { at: None, value: state.opening_balance });
         }
     }
     for (position, asked, effect) in told {
         let (instrument, price_before, price_after) = match (asked, effect) {
             (
-                Asked::Order {
-                    account,
-                    instrument,
-                    side,
-                    quantity,
-                },
-                Effect::Filled {
-                    total,
-                    balance,
-                    holding,
-                    price_before,
-                    price_after,
-                },
+                Asked::Order { account, instrument, side, quantity },
+                Effect::Filled { total, balance, holding, price_before, price_after },
             ) => {
                 let whose = format!("the balance of {account}");
-                step(
-                    &mut balances,
-                    account,
-                    position,
-                    balance + side.signed(*total),
-                    *balance,
-                    &whose,
-                    verdict,
-                );
+                step(&mut balances, account, position, balance + side.signed(*total), *balance, &whose, verdict);
                 let whose = format!("{account}'s holding of {instrument}");
                 let before = holding - side.signed(*quantity);
-                let known = holdings
-                    .entry((account, instrument))
-                    .or_insert(Link { at: None, value: 0 });
+                let known = holdings.entry((account, instrument)).or_insert(Link { at: None, value: 0 });
                 known.go_on(position, before, *holding, &whose, verdict);
                 (instrument, price_before, price_after)
             }
-            (
-                Asked::Reprice { instrument },
-                Effect::Repriced {
-                    price_before,
-                    price_after,
-                },
-            ) => (instrument, price_before, price_after),
+            (Asked::Reprice { instrument }, Effect::Repriced { price_before, price_after }) => (instrument, price_before, price_after),
             (asked, effect) => {
-                verdict.find(
-                    Kind::Changed,
-                    format!("at {position} {asked:?} was answered {effect:?}"),
-                );
+                verdict.find(Kind::Changed, format!("at {position} {asked:?} was answered {effect:?}"));
                 continue;
             }
         };
         let whose = format!("the price of {instrument}");
-        step(
-            &mut prices,
-            instrument,
-            position,
-            *price_before,
-            *price_after,
-            &whose,
-            verdict,
-        );
+        step(&mut prices, instrument, position, *price_before, *price_after, &whose, verdict);
     }
 }
 
@@ -106,10 +58,7 @@ fn step<'a>(
     whose: &str,
     verdict: &mut Verdict,
 ) {
-    let known = chains.entry(name).or_insert(Link {
-        at: None,
-        value: before,
-    });
+    let known = chains.entry(name).or_insert(Link { at: None, value: before });
     known.go_on(position, before, after, whose, verdict);
 }
 
@@ -120,29 +69,11 @@ struct Link {
 }
 
 impl Link {
-    fn go_on(
-        &mut self,
-        position: Position,
-        before: i64,
-        after: i64,
-        whose: &str,
-        verdict: &mut Verdict,
-    ) {
+    fn go_on(&mut self, position: Position, before: i64, after: i64, whose: &str, verdict: &mut Verdict) {
         if self.value != before {
-            let since = self
-                .at
-                .map_or_else(|| "at the beginning".to_owned(), |at| format!("after {at}"));
-            verdict.find(
-                Kind::Changed,
-                format!(
-                    "{whose} was {} {since} and {before} before {position}",
-                    self.value
-                ),
-            );
+            let since = self.at.map_or_else(|| "at the beginning".to_owned(), |at| format!("after {at}"));
+            verdict.find(Kind::Changed, format!("{whose} was {} {since} and {before} before {position}", self.value));
         }
-        *self = Self {
-            at: Some(position),
-            value: after,
-        };
+        *self = Self { at: Some(position), value: after };
     }
 }

@@ -19,14 +19,7 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in the order of the report.
-    pub const ALL: [Self; 6] = [
-        Self::Oversold,
-        Self::Doubled,
-        Self::Lost,
-        Self::Changed,
-        Self::NotConserved,
-        Self::Unsettled,
-    ];
+    pub const ALL: [Self; 6] = [Self::Oversold, Self::Doubled, Self::Lost, Self::Changed, Self::NotConserved, Self::Unsettled];
 
     /// Its name in reports.
     pub fn name(self) -> &'static str {
@@ -71,10 +64,7 @@ impl Verdict {
 
     /// How many of a kind were found.
     pub fn count(&self, kind: Kind) -> usize {
-        self.findings
-            .iter()
-            .filter(|finding| finding.kind == kind)
-            .count()
+        self.findings.iter().filter(|finding| finding.kind == kind).count()
     }
 
     pub(super) fn find(&mut self, kind: Kind, detail: String) {

@@ -25,9 +25,5 @@ mod state;
 
 pub use finding::{Finding, Kind, Verdict};
 pub use judge::judge;
-pub use notes::{
-    Asked, Attempt, Effect, IntentId, IntentNotes, Position, PositionError, Record, Side, Told,
-};
-pub use state::{
-    AccountState, BookingStage, BookingState, InstrumentState, LevelState, MarketState, SaleState,
-};
+pub use notes::{Asked, Attempt, Effect, IntentId, IntentNotes, Position, PositionError, QUIET_US, Record, Side, Told};
+pub use state::{AccountState, BookingStage, BookingState, InstrumentState, LevelState, MarketState, SaleState};

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+/// How long after its connection was closed a request counts as dead: it was decided or never will be.
+pub const QUIET_US: u64 = 250_000;
+
 /// Who means what, once.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IntentId {
@@ -36,11 +39,7 @@ pub struct PositionError {
 
 impl std::fmt::Display for PositionError {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            out,
-            "not a position of the form epoch-seq: \"{}\"",
-            self.text
-        )
+        write!(out, "not a position of the form epoch-seq: \"{}\"", self.text)
     }
 }
 
@@ -50,22 +49,10 @@ impl FromStr for Position {
     type Err = PositionError;
 
     fn from_str(text: &str) -> Result<Self, PositionError> {
-        let number = |part: &str| {
-            part.bytes()
-                .all(|byte| byte.is_ascii_digit())
-                .then(|| part.parse().ok())
-                .flatten()
-        };
+        let number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse().ok()).flatten();
         text.split_once('-')
-            .and_then(|(epoch, seq)| {
-                Some(Self {
-                    epoch: number(epoch)?,
-                    seq: number(seq)?,
-                })
-            })
-            .ok_or_else(|| PositionError {
-                text: text.to_owned(),
-            })
+            .and_then(|(epoch, seq)| Some(Self { epoch: number(epoch)?, seq: number(seq)? }))
+            .ok_or_else(|| PositionError { text: text.to_owned() })
     }
 }
 
@@ -127,11 +114,6 @@ pub enum Asked {
         candidate: String,
         /// The level.
         level: String,
-    },
-    /// To begin to pay for a booking.
-    BeginPayment {
-        /// Which.
-        booking: Position,
     },
     /// To end a booking paid.
     ConfirmPayment {
@@ -197,6 +179,8 @@ pub enum Told {
         replayed: bool,
         /// What it says.
         effect: Effect,
+        /// A digest of the answer's `result`, every member of it: a replay repeats it.
+        digest: u64,
     },
     /// No, with a stable code: this attempt did nothing.
     No {
@@ -232,33 +216,23 @@ pub struct IntentNotes {
 impl IntentNotes {
     /// The first yes, by when it was known.
     pub fn yes(&self) -> Option<(Position, &Effect)> {
-        self.attempts
-            .iter()
-            .filter_map(|attempt| attempt.told.yes().map(|yes| (attempt.ended_at_us, yes)))
-            .min_by_key(|(at, _)| *at)
-            .map(|(_, yes)| yes)
+        let yes = self.attempts.iter().filter(|attempt| attempt.told.yes().is_some());
+        yes.min_by_key(|attempt| attempt.ended_at_us).and_then(|attempt| attempt.told.yes())
     }
 
-    /// Whether its fate is known: somebody was told yes, or every attempt that may have been seen was told no, or a no was
-    /// given to an attempt sent when all others were over.
+    /// Whether its fate is known: somebody was told yes, or somebody was told no who asked when every attempt of unknown
+    /// outcome had been over for [`QUIET_US`].
+    ///
+    /// A *no* is about one attempt. An earlier one whose reply was lost may still lie in a queue of the server, so a no that
+    /// came at once says nothing about it.
     pub fn is_settled(&self) -> bool {
         if self.yes().is_some() {
             return true;
         }
-        let open = self
-            .attempts
-            .iter()
-            .filter(|attempt| attempt.told == Told::Nothing)
-            .map(|attempt| attempt.ended_at_us);
-        let Some(last_open) = open.max() else {
-            return self
-                .attempts
-                .iter()
-                .any(|attempt| matches!(attempt.told, Told::No { .. }));
-        };
-        self.attempts.iter().any(|attempt| {
-            matches!(attempt.told, Told::No { .. }) && attempt.sent_at_us > last_open
-        })
+        let of_unknown_outcome = self.attempts.iter().filter(|attempt| attempt.told == Told::Nothing);
+        let quiet_at_us = of_unknown_outcome.map(|attempt| attempt.ended_at_us + QUIET_US).max().unwrap_or(0);
+        let told_no = |attempt: &Attempt| matches!(attempt.told, Told::No { .. }) && attempt.sent_at_us >= quiet_at_us;
+        self.attempts.iter().any(told_no)
     }
 }
 
@@ -266,9 +240,7 @@ impl Told {
     /// Position and effect of a yes.
     pub fn yes(&self) -> Option<(Position, &Effect)> {
         match self {
-            Self::Yes {
-                position, effect, ..
-            } => Some((*position, effect)),
+            Self::Yes { position, effect, .. } => Some((*position, effect)),
             _ => None,
         }
     }
@@ -288,14 +260,7 @@ impl Record {
 
     /// Notes an attempt. An intent asks for one thing: `asked` counts at its first attempt.
     pub fn note(&mut self, intent: IntentId, asked: Asked, attempt: Attempt) {
-        self.intents
-            .entry(intent)
-            .or_insert_with(|| IntentNotes {
-                asked,
-                attempts: Vec::new(),
-            })
-            .attempts
-            .push(attempt);
+        self.intents.entry(intent).or_insert_with(|| IntentNotes { asked, attempts: Vec::new() }).attempts.push(attempt);
     }
 
     /// Takes another record in.

@@ -65,12 +65,8 @@ fn frame<'a, 'b>(
     (x, y): (f64, f64),
     (x_title, y_title): (&str, &str),
 ) -> Result<Chart<'a, 'b>, DrawingAreaErrorKind<std::io::Error>> {
-    let mut chart = ChartBuilder::on(area)
-        .margin(8)
-        .margin_right(16)
-        .x_label_area_size(38)
-        .y_label_area_size(62)
-        .build_cartesian_2d(0.0..x, 0.0..y)?;
+    let mut chart =
+        ChartBuilder::on(area).margin(8).margin_right(16).x_label_area_size(38).y_label_area_size(62).build_cartesian_2d(0.0..x, 0.0..y)?;
     chart
         .configure_mesh()
         .x_desc(x_title)
@@ -97,12 +93,7 @@ fn plain(value: f64) -> String {
 }
 
 fn legend<'a, 'b: 'a>(chart: &mut Chart<'a, 'b>) -> Drawn {
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperRight)
-        .label_font(ink(12))
-        .margin(6)
-        .draw()
+    chart.configure_series_labels().position(SeriesLabelPosition::UpperRight).label_font(ink(12)).margin(6).draw()
 }
 
 /// Replies a second over time, with the kill marked.
@@ -110,11 +101,7 @@ pub(super) fn rates(report: &Report) -> Option<String> {
     let step = report.step.as_secs_f64();
     let per_second = |count: u64| count as f64 / step;
     let steps = report.rates.iter().map(|rate| rate.counts.len()).max()?;
-    let peak = report
-        .rates
-        .iter()
-        .flat_map(|rate| rate.counts.iter().copied())
-        .max()?;
+    let peak = report.rates.iter().flat_map(|rate| rate.counts.iter().copied()).max()?;
     if steps == 0 || peak == 0 || step <= 0.0 {
         return None;
     }
@@ -126,27 +113,15 @@ pub(super) fn rates(report: &Report) -> Option<String> {
             let points = rate.counts.iter().enumerate();
             let points = points.map(|(at, count)| ((at as f64 + 0.5) * step, per_second(*count)));
             chart
-                .draw_series(
-                    AreaSeries::new(points, 0.0, colour.mix(0.18))
-                        .border_style(colour.stroke_width(2)),
-                )?
+                .draw_series(AreaSeries::new(points, 0.0, colour.mix(0.18)).border_style(colour.stroke_width(2)))?
                 .label(rate.name.clone())
-                .legend(move |(x, y)| {
-                    Rectangle::new([(x, y - 5), (x + 12, y + 5)], colour.filled())
-                });
+                .legend(move |(x, y)| Rectangle::new([(x, y - 5), (x + 12, y + 5)], colour.filled()));
         }
         for mark in &report.marks {
             let at = mark.at.as_secs_f64();
-            chart.draw_series(LineSeries::new(
-                [(at, 0.0), (at, height)],
-                ALARM.stroke_width(2),
-            ))?;
+            chart.draw_series(LineSeries::new([(at, 0.0), (at, height)], ALARM.stroke_width(2)))?;
             let style = ink(12).color(&ALARM).pos(Pos::new(HPos::Left, VPos::Top));
-            chart.draw_series([Text::new(
-                format!(" {}", mark.label),
-                (at, height * 0.98),
-                style,
-            )])?;
+            chart.draw_series([Text::new(format!(" {}", mark.label), (at, height * 0.98), style)])?;
         }
         legend(&mut chart)
     })
@@ -154,36 +129,13 @@ pub(super) fn rates(report: &Report) -> Option<String> {
 
 /// How many replies took how long: one bar per doubling.
 pub(super) fn latency(jobs: &[Job]) -> Option<String> {
-    const EDGES_US: [u64; 14] = [
-        0,
-        250,
-        500,
-        1000,
-        2000,
-        4000,
-        8000,
-        16_000,
-        32_000,
-        64_000,
-        128_000,
-        256_000,
-        512_000,
-        120_000_001,
-    ];
-    let counts = |job: &Job| -> Vec<u64> {
-        EDGES_US
-            .windows(2)
-            .map(|edges| job.latency.count_between_us(edges[0], edges[1]))
-            .collect()
-    };
+    const EDGES_US: [u64; 14] = [0, 250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000, 256_000, 512_000, 120_000_001];
+    let counts = |job: &Job| -> Vec<u64> { EDGES_US.windows(2).map(|edges| job.latency.count_between_us(edges[0], edges[1])).collect() };
     let shares: Vec<Vec<f64>> = jobs
         .iter()
         .map(|job| {
             let all = job.latency.count().max(1) as f64;
-            counts(job)
-                .into_iter()
-                .map(|count| count as f64 * 100.0 / all)
-                .collect()
+            counts(job).into_iter().map(|count| count as f64 * 100.0 / all).collect()
         })
         .collect();
     let peak = shares.iter().flatten().copied().fold(0.0, f64::max);
@@ -221,21 +173,11 @@ pub(super) fn latency(jobs: &[Job]) -> Option<String> {
             chart
                 .draw_series(rectangles)?
                 .label(job.name.clone())
-                .legend(move |(x, y)| {
-                    Rectangle::new([(x, y - 5), (x + 12, y + 5)], colour.filled())
-                });
+                .legend(move |(x, y)| Rectangle::new([(x, y - 5), (x + 12, y + 5)], colour.filled()));
         }
         for (bar, edge) in EDGES_US.iter().skip(1).enumerate() {
-            let label = if bar + 1 == bars {
-                "more".to_owned()
-            } else {
-                plain(*edge as f64 / 1000.0)
-            };
-            let label = if *edge == 250 {
-                "0.25".to_owned()
-            } else {
-                label
-            };
+            let label = if bar + 1 == bars { "more".to_owned() } else { plain(*edge as f64 / 1000.0) };
+            let label = if *edge == 250 { "0.25".to_owned() } else { label };
             let at = chart.backend_coord(&(bar as f64 + 0.5, 0.0));
             let style = ink(12).pos(Pos::new(HPos::Center, VPos::Top));
             area.draw(&Text::new(label, (at.0, at.1 + 6), style))?;
@@ -246,15 +188,8 @@ pub(super) fn latency(jobs: &[Job]) -> Option<String> {
 
 /// The prices of the most traded instruments.
 pub(super) fn prices(report: &Report) -> Option<String> {
-    let points = || {
-        report
-            .prices
-            .iter()
-            .flat_map(|path| path.points.iter().copied())
-    };
-    let (width, height) = points().fold((0.0_f64, 0.0_f64), |(x, y), point| {
-        (x.max(point.0), y.max(point.1))
-    });
+    let points = || report.prices.iter().flat_map(|path| path.points.iter().copied());
+    let (width, height) = points().fold((0.0_f64, 0.0_f64), |(x, y), point| (x.max(point.0), y.max(point.1)));
     if width <= 0.0 || height <= 0.0 {
         return None;
     }
@@ -263,14 +198,9 @@ pub(super) fn prices(report: &Report) -> Option<String> {
         for (index, path) in report.prices.iter().enumerate() {
             let colour = colour(index);
             chart
-                .draw_series(LineSeries::new(
-                    path.points.iter().copied(),
-                    colour.stroke_width(2),
-                ))?
+                .draw_series(LineSeries::new(path.points.iter().copied(), colour.stroke_width(2)))?
                 .label(path.name.clone())
-                .legend(move |(x, y)| {
-                    PathElement::new([(x, y), (x + 12, y)], colour.stroke_width(3))
-                });
+                .legend(move |(x, y)| PathElement::new([(x, y), (x + 12, y)], colour.stroke_width(3)));
         }
         legend(&mut chart)
     })
@@ -288,32 +218,19 @@ struct Row {
 
 fn rows(rows: &[Row], name_width: i32) -> Option<String> {
     const ROW: i32 = 30;
-    let length = |row: &Row| {
-        row.parts
-            .iter()
-            .map(|part| part.0)
-            .sum::<f64>()
-            .max(row.limit.unwrap_or(0.0))
-    };
+    let length = |row: &Row| row.parts.iter().map(|part| part.0).sum::<f64>().max(row.limit.unwrap_or(0.0));
     let longest = rows.iter().map(length).fold(0.0, f64::max);
     if longest <= 0.0 {
         return None;
     }
     let scale = f64::from(WIDTH as i32 - name_width - 190) / longest;
-    let height = u32::try_from(rows.len())
-        .ok()?
-        .checked_mul(ROW as u32)?
-        .checked_add(12)?;
+    let height = u32::try_from(rows.len()).ok()?.checked_mul(ROW as u32)?.checked_add(12)?;
     svg(height, |area| {
         for (index, row) in rows.iter().enumerate() {
             let top = 6 + ROW * i32::try_from(index).unwrap_or(0);
             let middle = top + ROW / 2;
             let style = ink(13).pos(Pos::new(HPos::Right, VPos::Center));
-            area.draw(&Text::new(
-                row.name.clone(),
-                (name_width - 10, middle),
-                style,
-            ))?;
+            area.draw(&Text::new(row.name.clone(), (name_width - 10, middle), style))?;
             let mut left = f64::from(name_width);
             for (length, colour) in &row.parts {
                 let right = left + length * scale;
@@ -324,10 +241,7 @@ fn rows(rows: &[Row], name_width: i32) -> Option<String> {
             let mut end = left as i32;
             if let Some(limit) = row.limit {
                 let at = name_width + (limit * scale) as i32;
-                area.draw(&PathElement::new(
-                    [(at, top + 1), (at, top + ROW - 1)],
-                    ShapeStyle::from(INK).stroke_width(2),
-                ))?;
+                area.draw(&PathElement::new([(at, top + 1), (at, top + ROW - 1)], ShapeStyle::from(INK).stroke_width(2)))?;
                 end = end.max(at);
             }
             let style = ink(13).pos(Pos::new(HPos::Left, VPos::Center));
@@ -348,10 +262,7 @@ pub(super) fn levels(report: &Report) -> Option<String> {
             Row {
                 name: level.level.clone(),
                 figure: format!("{live} of {cap}"),
-                parts: vec![
-                    (level.paid as f64, colour(2)),
-                    (level.held as f64, colour(0)),
-                ],
+                parts: vec![(level.paid as f64, colour(2)), (level.held as f64, colour(0))],
                 limit: Some(level.cap as f64),
             }
         })
@@ -364,12 +275,8 @@ pub(super) fn rejections(report: &Report) -> Option<String> {
     let mut bars: Vec<(u64, Row)> = Vec::new();
     for (index, job) in report.jobs.iter().enumerate() {
         for (code, count) in &job.rejections {
-            let row = Row {
-                name: code.clone(),
-                figure: super::text::grouped(*count),
-                parts: vec![(*count as f64, colour(index))],
-                limit: None,
-            };
+            let row =
+                Row { name: code.clone(), figure: super::text::grouped(*count), parts: vec![(*count as f64, colour(index))], limit: None };
             bars.push((*count, row));
         }
     }

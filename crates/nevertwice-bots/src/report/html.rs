@@ -40,11 +40,7 @@ pub fn html(report: &Report) -> String {
 }
 
 fn verdict_of(report: &Report) -> Markup {
-    let (class, word) = if report.passes() {
-        ("good", "Passed")
-    } else {
-        ("bad", "Failed")
-    };
+    let (class, word) = if report.passes() { ("good", "Passed") } else { ("bad", "Failed") };
     markup! {
         header class=(class) {
             p.title { (report.title) }
@@ -82,9 +78,7 @@ fn figures(report: &Report) -> Markup {
         ("requests, retries included", |job| job.requests),
         ("replays", |job| job.replays),
         ("replies lost on purpose", |job| job.lost_on_purpose),
-        ("… of these retried while the first was under way", |job| {
-            job.overlapping
-        }),
+        ("… of these retried while the first was under way", |job| job.overlapping),
         ("replies lost to the kill", |job| job.lost_to_the_kill),
     ];
     markup! {

@@ -144,12 +144,7 @@ impl From<&Verdict> for Vec<Check> {
                 (Kind::NotConserved, 0) => "exact".to_owned(),
                 (_, count) => count.to_string(),
             };
-            Check {
-                name: name_of(kind).to_owned(),
-                found,
-                holds: count == 0,
-                meaning: meaning_of(kind).to_owned(),
-            }
+            Check { name: name_of(kind).to_owned(), found, holds: count == 0, meaning: meaning_of(kind).to_owned() }
         };
         Kind::ALL.into_iter().map(check).collect()
     }
@@ -167,12 +162,8 @@ fn meaning_of(kind: Kind) -> &'static str {
         Kind::Oversold => "More live bookings than seats, or one seat in two bookings.",
         Kind::Doubled => "One intent with two effects, or an effect that nobody asked for.",
         Kind::Lost => "Somebody was told yes, and the effect is not there.",
-        Kind::Changed => {
-            "An intent was given two answers, or the figures told do not follow one another."
-        }
-        Kind::NotConserved => {
-            "All money sums to zero, and the shares held are those that the house has sold."
-        }
+        Kind::Changed => "An intent was given two answers, or the figures told do not follow one another.",
+        Kind::NotConserved => "All money sums to zero, and the shares held are those that the house has sold.",
         Kind::Unsettled => "Intents whose fate the clients could not learn by asking again.",
     }
 }

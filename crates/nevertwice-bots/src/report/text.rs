@@ -17,27 +17,12 @@ pub fn text(report: &Report) -> String {
 
 fn write_all(out: &mut String, report: &Report) -> std::fmt::Result {
     let verdict = if report.passes() { "PASSED" } else { "FAILED" };
-    writeln!(
-        out,
-        "{}: {verdict} in {:.1} s (seed {})\n",
-        report.title,
-        report.took.as_secs_f64(),
-        report.seed
-    )?;
-    let rows = report.checks.iter().map(|check| {
-        [
-            if check.holds { "ok" } else { "FAIL" }.into(),
-            check.name.clone(),
-            check.found.clone(),
-            check.meaning.clone(),
-        ]
-    });
-    table(
-        out,
-        &["", "check", "found", "meaning"],
-        "llll",
-        &rows.collect::<Vec<_>>(),
-    )?;
+    writeln!(out, "{}: {verdict} in {:.1} s (seed {})\n", report.title, report.took.as_secs_f64(), report.seed)?;
+    let rows = report
+        .checks
+        .iter()
+        .map(|check| [if check.holds { "ok" } else { "FAIL" }.into(), check.name.clone(), check.found.clone(), check.meaning.clone()]);
+    table(out, &["", "check", "found", "meaning"], "llll", &rows.collect::<Vec<_>>())?;
     for finding in report.findings.iter().take(FINDINGS_MAX) {
         writeln!(out, "  ! {finding}")?;
     }
@@ -58,8 +43,7 @@ fn write_all(out: &mut String, report: &Report) -> std::fmt::Result {
 fn figures(out: &mut String, report: &Report) -> std::fmt::Result {
     let mut rows: Vec<[String; 3]> = Vec::new();
     for job in &report.jobs {
-        let mut row =
-            |name: &str, value: String| rows.push([job.name.clone(), name.to_owned(), value]);
+        let mut row = |name: &str, value: String| rows.push([job.name.clone(), name.to_owned(), value]);
         row("intents", grouped(job.intents));
         row("requests", grouped(job.requests));
         row(&job.effect, grouped(job.effects));
@@ -88,11 +72,7 @@ fn rejections(out: &mut String, report: &Report) -> std::fmt::Result {
     let rows: Vec<[String; 3]> = report
         .jobs
         .iter()
-        .flat_map(|job| {
-            job.rejections
-                .iter()
-                .map(|(code, count)| [job.name.clone(), code.clone(), grouped(*count)])
-        })
+        .flat_map(|job| job.rejections.iter().map(|(code, count)| [job.name.clone(), code.clone(), grouped(*count)]))
         .collect();
     table(out, &["job", "rejected with", "answers"], "llr", &rows)?;
     writeln!(out)
@@ -106,31 +86,10 @@ fn latencies(out: &mut String, report: &Report) -> std::fmt::Result {
         .map(|job| {
             let at = |percent| ms(job.latency.percentile_us(percent));
             let count = grouped(job.latency.count());
-            [
-                job.name.clone(),
-                count,
-                at(50.0),
-                at(90.0),
-                at(99.0),
-                at(99.9),
-                ms(job.latency.max_us()),
-            ]
+            [job.name.clone(), count, at(50.0), at(90.0), at(99.0), at(99.9), ms(job.latency.max_us())]
         })
         .collect();
-    table(
-        out,
-        &[
-            "latency, ms",
-            "replies",
-            "p50",
-            "p90",
-            "p99",
-            "p99.9",
-            "max",
-        ],
-        "lrrrrrr",
-        &rows,
-    )?;
+    table(out, &["latency, ms", "replies", "p50", "p90", "p99", "p99.9", "max"], "lrrrrrr", &rows)?;
     writeln!(out)
 }
 
@@ -139,17 +98,11 @@ fn levels(out: &mut String, report: &Report) -> std::fmt::Result {
         .levels
         .iter()
         .map(|level| {
-            let [cap, paid, held, released] =
-                [level.cap, level.paid, level.held, level.released].map(grouped);
+            let [cap, paid, held, released] = [level.cap, level.paid, level.held, level.released].map(grouped);
             [level.level.clone(), cap, paid, held, released]
         })
         .collect();
-    table(
-        out,
-        &["level", "seats", "paid", "held", "released"],
-        "lrrrr",
-        &rows,
-    )?;
+    table(out, &["level", "seats", "paid", "held", "released"], "lrrrr", &rows)?;
     writeln!(out)
 }
 
@@ -167,32 +120,20 @@ pub(super) fn grouped(number: u64) -> String {
 }
 
 /// Plain aligned columns; `sides` has an `l` or an `r` for each. The last column is never padded.
-fn table<const N: usize>(
-    out: &mut String,
-    head: &[&str; N],
-    sides: &str,
-    rows: &[[String; N]],
-) -> std::fmt::Result {
+fn table<const N: usize>(out: &mut String, head: &[&str; N], sides: &str, rows: &[[String; N]]) -> std::fmt::Result {
     if rows.is_empty() {
         return Ok(());
     }
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());
-        cells
-            .chain([head[column].chars().count()])
-            .max()
-            .unwrap_or(0)
+        cells.chain([head[column].chars().count()]).max().unwrap_or(0)
     };
     let widths: [usize; N] = std::array::from_fn(width);
     let mut line = |cells: [&str; N]| {
         let mut text = String::from(" ");
         for ((cell, width), side) in cells.iter().zip(widths).zip(sides.chars()) {
             let gap = " ".repeat(width - cell.chars().count());
-            let (left, right) = if side == 'r' {
-                (gap.as_str(), "")
-            } else {
-                ("", gap.as_str())
-            };
+            let (left, right) = if side == 'r' { (gap.as_str(), "") } else { ("", gap.as_str()) };
             text.push_str(&format!(" {left}{cell}{right} "));
         }
         writeln!(out, "{}", text.trim_end())
@@ -210,13 +151,7 @@ mod tests {
 
     #[test]
     fn thousands_stand_apart() {
-        let cases = [
-            (0, "0"),
-            (999, "999"),
-            (1000, "1,000"),
-            (20_700, "20,700"),
-            (1_234_567, "1,234,567"),
-        ];
+        let cases = [(0, "0"), (999, "999"), (1000, "1,000"), (20_700, "20,700"), (1_234_567, "1,234,567")];
         for (number, text) in cases {
             assert_eq!(grouped(number), text);
         }

@@ -21,9 +21,7 @@ pub fn fold_letter(letter: char) -> Folded {
         'Ķ'..='ĸ' => "k",
         'Ĺ'..='ł' => "l",
         'Ñ' | 'ñ' | 'Ń'..='ŋ' => "n",
-        'Ò'..='Ö' | 'Ø' | 'ò'..='ö' | 'ø' | 'Ō'..='ő' | 'Ǒ' | 'ǒ' | 'Ơ' | 'ơ' | 'Ọ'..='ợ' => {
-            "o"
-        }
+        'Ò'..='Ö' | 'Ø' | 'ò'..='ö' | 'ø' | 'Ō'..='ő' | 'Ǒ' | 'ǒ' | 'Ơ' | 'ơ' | 'Ọ'..='ợ' => "o",
         'Œ' | 'œ' => "oe",
         'Ŕ'..='ř' => "r",
         'Ś'..='š' | 'Ș' | 'ș' | 'ſ' => "s",
@@ -75,16 +73,8 @@ pub fn fold_words(name: &str) -> Vec<String> {
 
 /// One word with every sound written one way (step 5 of the rule).
 pub(super) fn even_spelling(word: &str) -> String {
-    const SOUNDS: [(&str, &str); 8] = [
-        ("ou", "u"),
-        ("oo", "u"),
-        ("ph", "f"),
-        ("ck", "k"),
-        ("ae", "a"),
-        ("oe", "o"),
-        ("ue", "u"),
-        ("qu", "k"),
-    ];
+    const SOUNDS: [(&str, &str); 8] =
+        [("ou", "u"), ("oo", "u"), ("ph", "f"), ("ck", "k"), ("ae", "a"), ("oe", "o"), ("ue", "u"), ("qu", "k")];
     let mut rest = word;
     let mut even = String::with_capacity(word.len());
     while let Some(first) = rest.chars().next() {
@@ -112,22 +102,9 @@ pub(super) fn even_spelling(word: &str) -> String {
 pub(super) fn one_letter_apart(left: &str, right: &str) -> bool {
     let left: Vec<char> = left.chars().collect();
     let right: Vec<char> = right.chars().collect();
-    let (short, long) = if left.len() <= right.len() {
-        (&left, &right)
-    } else {
-        (&right, &left)
-    };
-    let head = short
-        .iter()
-        .zip(long.iter())
-        .take_while(|(a, b)| a == b)
-        .count();
-    let tail = short
-        .iter()
-        .rev()
-        .zip(long.iter().rev())
-        .take_while(|(a, b)| a == b)
-        .count();
+    let (short, long) = if left.len() <= right.len() { (&left, &right) } else { (&right, &left) };
+    let head = short.iter().zip(long.iter()).take_while(|(a, b)| a == b).count();
+    let tail = short.iter().rev().zip(long.iter().rev()).take_while(|(a, b)| a == b).count();
     match long.len() - short.len() {
         0 => head < short.len() && head + 1 + tail >= short.len(),
         1 => head + tail >= short.len(),

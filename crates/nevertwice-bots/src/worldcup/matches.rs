@@ -25,28 +25,14 @@ pub struct Minute {
 impl Minute {
     /// Reads `67` or `90+4`.
     pub fn parse(text: &str) -> Result<Self, DataError> {
-        let unreadable = || DataError::Instant {
-            text: text.to_owned(),
-        };
+        let unreadable = || DataError::Instant { text: text.to_owned() };
         let number = |part: &str| -> Result<u32, DataError> {
-            let plain = !part.is_empty()
-                && part.len() <= 3
-                && part.bytes().all(|byte| byte.is_ascii_digit());
-            if plain {
-                part.parse().map_err(|_| unreadable())
-            } else {
-                Err(unreadable())
-            }
+            let plain = !part.is_empty() && part.len() <= 3 && part.bytes().all(|byte| byte.is_ascii_digit());
+            if plain { part.parse().map_err(|_| unreadable()) } else { Err(unreadable()) }
         };
         match text.split_once('+') {
-            None => Ok(Self {
-                clock: number(text)?,
-                added: 0,
-            }),
-            Some((clock, added)) => Ok(Self {
-                clock: number(clock)?,
-                added: number(added)?,
-            }),
+            None => Ok(Self { clock: number(text)?, added: 0 }),
+            Some((clock, added)) => Ok(Self { clock: number(clock)?, added: number(added)? }),
         }
     }
 
@@ -63,11 +49,7 @@ impl Minute {
 
 impl std::fmt::Display for Minute {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.added == 0 {
-            write!(out, "{}", self.clock)
-        } else {
-            write!(out, "{}+{}", self.clock, self.added)
-        }
+        if self.added == 0 { write!(out, "{}", self.clock) } else { write!(out, "{}+{}", self.clock, self.added) }
     }
 }
 
@@ -125,18 +107,9 @@ impl Matches {
 
     /// Reads matches from the text of a `matches.json`.
     pub fn parse(text: &str) -> Result<Self, DataError> {
-        let file: File = serde_json::from_str(text).map_err(|error| DataError::Json {
-            file: "matches.json",
-            detail: error.to_string(),
-        })?;
-        let mut all = file
-            .matches
-            .into_iter()
-            .map(MatchFile::read)
-            .collect::<Result<Vec<_>, _>>()?;
-        all.sort_by(|left, right| {
-            (left.kick_off, &left.teams).cmp(&(right.kick_off, &right.teams))
-        });
+        let file: File = serde_json::from_str(text).map_err(|error| DataError::Json { file: "matches.json", detail: error.to_string() })?;
+        let mut all = file.matches.into_iter().map(MatchFile::read).collect::<Result<Vec<_>, _>>()?;
+        all.sort_by(|left, right| (left.kick_off, &left.teams).cmp(&(right.kick_off, &right.teams)));
         Ok(Self { all })
     }
 
@@ -148,34 +121,18 @@ impl Matches {
 
 /// Minutes since 1970-01-01 00:00 UTC of a date `2026-06-11` and a time `13:00 UTC-6`.
 fn instant(date: &str, time: &str) -> Result<i64, DataError> {
-    let unreadable = || DataError::Instant {
-        text: format!("{date} {time}"),
-    };
+    let unreadable = || DataError::Instant { text: format!("{date} {time}") };
     let number = |part: Option<&str>| -> Result<i64, DataError> {
-        let part = part
-            .filter(|part| !part.is_empty() && part.len() <= 4)
-            .ok_or_else(unreadable)?;
+        let part = part.filter(|part| !part.is_empty() && part.len() <= 4).ok_or_else(unreadable)?;
         part.parse::<u16>().map(i64::from).map_err(|_| unreadable())
     };
     let mut parts = date.split('-');
-    let (year, month, day) = (
-        number(parts.next())?,
-        number(parts.next())?,
-        number(parts.next())?,
-    );
+    let (year, month, day) = (number(parts.next())?, number(parts.next())?, number(parts.next())?);
     let (clock, offset) = time.split_once(" UTC").ok_or_else(unreadable)?;
     let mut parts = clock.split(':');
     let (hour, minute) = (number(parts.next())?, number(parts.next())?);
-    let offset: i64 = if offset.is_empty() {
-        0
-    } else {
-        offset.parse::<i8>().map_err(|_| unreadable())?.into()
-    };
-    let fits = (1..=12).contains(&month)
-        && (1..=31).contains(&day)
-        && hour < 24
-        && minute < 60
-        && offset.abs() <= 14;
+    let offset: i64 = if offset.is_empty() { 0 } else { offset.parse::<i8>().map_err(|_| unreadable())?.into() };
+    let fits = (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60 && offset.abs() <= 14;
     if !fits {
         return Err(unreadable());
     }
@@ -184,11 +141,7 @@ fn instant(date: &str, time: &str) -> Result<i64, DataError> {
 
 /// Days since 1970-01-01 in the Gregorian calendar, by counting from 1 March so that the leap day comes last.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let (year, month) = if month <= 2 {
-        (year - 1, month + 9)
-    } else {
-        (year, month - 3)
-    };
+    let (year, month) = if month <= 2 { (year - 1, month + 9) } else { (year, month - 3) };
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
     year * 365 + leap_days + (month * 153 + 2) / 5 + day - 1 - 719_468
 }
@@ -238,13 +191,7 @@ impl MatchFile {
                 });
             }
         }
-        Ok(Match {
-            round: self.round,
-            teams: [self.team1, self.team2],
-            ground: self.ground,
-            kick_off,
-            goals,
-        })
+        Ok(Match { round: self.round, teams: [self.team1, self.team2], ground: self.ground, kick_off, goals })
     }
 }
 
@@ -255,29 +202,11 @@ mod tests {
     #[test]
     fn instants_are_utc() {
         assert_eq!(instant("1970-01-01", "00:00 UTC").unwrap(), 0);
-        assert_eq!(
-            instant("2026-06-11", "13:00 UTC-6").unwrap(),
-            instant("2026-06-11", "19:00 UTC+0").unwrap()
-        );
-        assert_eq!(
-            instant("2026-06-30", "22:00 UTC-6").unwrap(),
-            instant("2026-07-01", "04:00 UTC").unwrap()
-        );
-        assert_eq!(
-            instant("2000-03-01", "00:00 UTC").unwrap()
-                - instant("2000-02-28", "00:00 UTC").unwrap(),
-            2 * 1440
-        );
-        assert_eq!(
-            instant("2026-06-11", "19:00 UTC").unwrap(),
-            1_781_204_400 / 60
-        );
-        for (date, time) in [
-            ("2026-13-01", "13:00 UTC"),
-            ("2026-06-11", "13:00"),
-            ("x", "13:00 UTC"),
-            ("2026-06", "1:0 UTC"),
-        ] {
+        assert_eq!(instant("2026-06-11", "13:00 UTC-6").unwrap(), instant("2026-06-11", "19:00 UTC+0").unwrap());
+        assert_eq!(instant("2026-06-30", "22:00 UTC-6").unwrap(), instant("2026-07-01", "04:00 UTC").unwrap());
+        assert_eq!(instant("2000-03-01", "00:00 UTC").unwrap() - instant("2000-02-28", "00:00 UTC").unwrap(), 2 * 1440);
+        assert_eq!(instant("2026-06-11", "19:00 UTC").unwrap(), 1_781_204_400 / 60);
+        for (date, time) in [("2026-13-01", "13:00 UTC"), ("2026-06-11", "13:00"), ("x", "13:00 UTC"), ("2026-06", "1:0 UTC")] {
             assert!(instant(date, time).is_err(), "{date} {time}");
         }
     }

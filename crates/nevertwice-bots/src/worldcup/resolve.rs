@@ -22,14 +22,7 @@ pub enum Rule {
 
 impl Rule {
     /// The steps in the order in which they are tried.
-    pub const ALL: [Self; 6] = [
-        Self::Exact,
-        Self::Folded,
-        Self::Words,
-        Self::ShortForm,
-        Self::Spelling,
-        Self::OneLetter,
-    ];
+    pub const ALL: [Self; 6] = [Self::Exact, Self::Folded, Self::Words, Self::ShortForm, Self::Spelling, Self::OneLetter];
 
     /// Its name in lists and reports.
     pub fn name(self) -> &'static str {
@@ -46,9 +39,7 @@ impl Rule {
     fn holds(self, scorer: &Name<'_>, player: &Name<'_>) -> bool {
         match self {
             Self::Exact => scorer.text == player.text,
-            Self::Folded => {
-                !scorer.words.is_empty() && scorer.words.concat() == player.words.concat()
-            }
+            Self::Folded => !scorer.words.is_empty() && scorer.words.concat() == player.words.concat(),
             Self::Words => share_words(&scorer.words, &player.words),
             Self::ShortForm => short_form(&scorer.words, &player.words),
             Self::Spelling => spelled_alike(&scorer.words, &player.words),
@@ -79,12 +70,7 @@ impl std::fmt::Display for Unresolved {
             Self::UnknownTeam => write!(out, "the team is not among the squads"),
             Self::Absent => write!(out, "nobody of the squad has a name like it"),
             Self::Ambiguous { rule, instruments } => {
-                write!(
-                    out,
-                    "several fit by the step \"{}\": {}",
-                    rule.name(),
-                    instruments.join(", ")
-                )
+                write!(out, "several fit by the step \"{}\": {}", rule.name(), instruments.join(", "))
             }
         }
     }
@@ -102,25 +88,14 @@ pub struct Resolution<'a> {
 /// Finds the player of `squad` whom `scorer` means.
 pub fn resolve<'a>(squad: &'a Squad, scorer: &str) -> Result<Resolution<'a>, Unresolved> {
     let scorer = Name::of(scorer);
-    let names: Vec<(Name<'a>, &'a Player)> = squad
-        .players
-        .iter()
-        .map(|player| (Name::of(&player.name), player))
-        .collect();
+    let names: Vec<(Name<'a>, &'a Player)> = squad.players.iter().map(|player| (Name::of(&player.name), player)).collect();
     for rule in Rule::ALL {
-        let found: Vec<&Player> = names
-            .iter()
-            .filter(|(name, _)| rule.holds(&scorer, name))
-            .map(|(_, player)| *player)
-            .collect();
+        let found: Vec<&Player> = names.iter().filter(|(name, _)| rule.holds(&scorer, name)).map(|(_, player)| *player).collect();
         match found.as_slice() {
             [] => {}
             [player] => return Ok(Resolution { player, rule }),
             several => {
-                let instruments = several
-                    .iter()
-                    .map(|player| player.instrument.clone())
-                    .collect();
+                let instruments = several.iter().map(|player| player.instrument.clone()).collect();
                 return Err(Unresolved::Ambiguous { rule, instruments });
             }
         }
@@ -135,10 +110,7 @@ struct Name<'a> {
 
 impl<'a> Name<'a> {
     fn of(text: &'a str) -> Self {
-        Self {
-            text,
-            words: fold_words(text),
-        }
+        Self { text, words: fold_words(text) }
     }
 }
 
@@ -148,9 +120,7 @@ fn letters(word: &str) -> usize {
 
 fn share_words(scorer: &[String], player: &[String]) -> bool {
     let within = |few: &[String], many: &[String]| {
-        few.len() <= many.len()
-            && few.iter().all(|word| many.contains(word))
-            && few.iter().any(|word| letters(word) >= 3)
+        few.len() <= many.len() && few.iter().all(|word| many.contains(word)) && few.iter().any(|word| letters(word) >= 3)
     };
     if player.len() == 1 && scorer.len() > 1 {
         return scorer.first() == player.first() && within(player, scorer);
@@ -160,48 +130,29 @@ fn share_words(scorer: &[String], player: &[String]) -> bool {
 
 fn short_form(scorer: &[String], player: &[String]) -> bool {
     let shortened = |left: &String, right: &String| {
-        let (short, long) = if left.len() <= right.len() {
-            (left, right)
-        } else {
-            (right, left)
-        };
+        let (short, long) = if left.len() <= right.len() { (left, right) } else { (right, left) };
         long.starts_with(short.as_str()) && (letters(short) >= 3 || letters(short) == 1)
     };
     scorer.len() == player.len()
-        && scorer
-            .iter()
-            .zip(player)
-            .all(|(left, right)| left == right || shortened(left, right))
-        && scorer
-            .iter()
-            .zip(player)
-            .any(|(left, right)| left == right && letters(left) >= 3)
+        && scorer.iter().zip(player).all(|(left, right)| left == right || shortened(left, right))
+        && scorer.iter().zip(player).any(|(left, right)| left == right && letters(left) >= 3)
 }
 
 fn spelled_alike(scorer: &[String], player: &[String]) -> bool {
     !scorer.is_empty()
         && scorer.len() == player.len()
-        && scorer
-            .iter()
-            .zip(player)
-            .all(|(left, right)| even_spelling(left) == even_spelling(right))
+        && scorer.iter().zip(player).all(|(left, right)| even_spelling(left) == even_spelling(right))
 }
 
 fn one_letter(scorer: &[String], player: &[String]) -> bool {
     if scorer.len() != player.len() {
         return false;
     }
-    let mut apart = scorer
-        .iter()
-        .zip(player)
-        .filter(|(left, right)| left != right);
+    let mut apart = scorer.iter().zip(player).filter(|(left, right)| left != right);
     let (Some((left, right)), None) = (apart.next(), apart.next()) else {
         return false;
     };
     letters(left).min(letters(right)) >= 6
         && one_letter_apart(left, right)
-        && scorer
-            .iter()
-            .zip(player)
-            .any(|(left, right)| left == right && letters(left) >= 4)
+        && scorer.iter().zip(player).any(|(left, right)| left == right && letters(left) >= 4)
 }

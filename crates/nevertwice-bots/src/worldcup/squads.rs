@@ -64,17 +64,11 @@ impl Squads {
     /// Reads squads from the text of a `squads.json`.
     pub fn parse(text: &str) -> Result<Self, DataError> {
         let files: Vec<SquadFile> =
-            serde_json::from_str(text).map_err(|error| DataError::Json {
-                file: "squads.json",
-                detail: error.to_string(),
-            })?;
+            serde_json::from_str(text).map_err(|error| DataError::Json { file: "squads.json", detail: error.to_string() })?;
         let mut seen = BTreeSet::new();
         let mut teams = Vec::with_capacity(files.len());
         for file in files {
-            let plain = file
-                .code
-                .bytes()
-                .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+            let plain = file.code.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
             if !plain || !(1..=8).contains(&file.code.len()) {
                 return Err(DataError::TeamCode { code: file.code });
             }
@@ -84,19 +78,9 @@ impl Squads {
                 if !seen.insert(instrument.clone()) {
                     return Err(DataError::DoubledInstrument { instrument });
                 }
-                players.push(Player {
-                    instrument,
-                    name: player.name,
-                    number: player.number,
-                    position: player.position,
-                });
+                players.push(Player { instrument, name: player.name, number: player.number, position: player.position });
             }
-            teams.push(Squad {
-                team: file.team,
-                code: file.code,
-                group: file.group,
-                players,
-            });
+            teams.push(Squad { team: file.team, code: file.code, group: file.group, players });
         }
         Ok(Self { teams })
     }
@@ -114,9 +98,7 @@ impl Squads {
     /// The squad of a team, however `matches.json` spells it.
     pub fn of_team(&self, team: &str) -> Option<&Squad> {
         let wanted = team_words(team);
-        self.teams
-            .iter()
-            .find(|squad| team_words(&squad.team) == wanted)
+        self.teams.iter().find(|squad| team_words(&squad.team) == wanted)
     }
 }
 
@@ -124,10 +106,7 @@ impl Squads {
 fn team_words(team: &str) -> Vec<String> {
     /// Names that the two files spell differently: (as in the matches, as in the squads).
     const ALIASES: [(&str, &str); 1] = [("USA", "United States")];
-    let name = ALIASES
-        .iter()
-        .find(|(alias, _)| *alias == team)
-        .map_or(team, |(_, name)| name);
+    let name = ALIASES.iter().find(|(alias, _)| *alias == team).map_or(team, |(_, name)| name);
     fold_words(&name.replace('&', " and "))
 }
 

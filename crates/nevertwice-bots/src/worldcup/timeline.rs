@@ -88,18 +88,10 @@ impl Timeline {
                     (Side::Second, true) => Side::First,
                 };
                 let team = played.team(plays_for);
-                let found = squads
-                    .of_team(team)
-                    .ok_or(Unresolved::UnknownTeam)
-                    .and_then(|squad| resolve(squad, &goal.scorer));
+                let found = squads.of_team(team).ok_or(Unresolved::UnknownTeam).and_then(|squad| resolve(squad, &goal.scorer));
                 let whose = match (goal.own_goal, found) {
-                    (true, found) => Whose::OwnGoal {
-                        instrument: found.ok().map(|found| found.player.instrument.clone()),
-                    },
-                    (false, Ok(found)) => Whose::Scorer {
-                        instrument: found.player.instrument.clone(),
-                        rule: found.rule,
-                    },
+                    (true, found) => Whose::OwnGoal { instrument: found.ok().map(|found| found.player.instrument.clone()) },
+                    (false, Ok(found)) => Whose::Scorer { instrument: found.player.instrument.clone(), rule: found.rule },
                     (false, Err(reason)) => Whose::Unresolved(reason),
                 };
                 events.push(GoalEvent {

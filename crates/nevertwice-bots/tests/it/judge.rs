@@ -1,8 +1,6 @@
 //! The judge finds what is planted, names it, and finds nothing in an honest run.
 
-use nevertwice_bots::record::{
-    Asked, BookingStage, Effect, Kind, Position, Side, Told, Verdict, judge,
-};
+use nevertwice_bots::record::{Asked, BookingStage, Effect, Kind, Position, QUIET_US, Side, Told, Verdict, judge};
 
 use crate::world::{World, intent, order};
 
@@ -13,15 +11,8 @@ fn verdict(world: &World) -> Verdict {
 /// The run fails, this kind is among the findings, and one of that kind says `words`.
 fn finds(world: &World, kind: Kind, words: &str) {
     let verdict = verdict(world);
-    let told = verdict
-        .findings
-        .iter()
-        .any(|finding| finding.kind == kind && finding.detail.contains(words));
-    assert!(
-        !verdict.is_clean() && told,
-        "wanted {kind:?} with \"{words}\": {:#?}",
-        verdict.findings
-    );
+    let told = verdict.findings.iter().any(|finding| finding.kind == kind && finding.detail.contains(words));
+    assert!(!verdict.is_clean() && told, "wanted {kind:?} with \"{words}\": {:#?}", verdict.findings);
 }
 
 #[test]
@@ -37,28 +28,10 @@ fn retries_refusals_and_lost_replies_are_no_failure() {
     let asked = order("ann", "X-1", Side::Buy, 2);
     world.tell("r", asked.clone(), Told::Nothing);
     world.tell("r", asked.clone(), Told::Unseen);
-    world.tell(
-        "r",
-        asked.clone(),
-        Told::No {
-            code: "insufficient_balance".into(),
-        },
-    );
+    world.tell("r", asked.clone(), Told::No { code: "insufficient_balance".into() });
     let effect = world.trade("r", "ann", "X-1", Side::Buy, 2);
-    let (position, _) = world
-        .record
-        .get(&intent("r"))
-        .and_then(|notes| notes.yes())
-        .expect("told yes");
-    world.tell(
-        "r",
-        asked,
-        Told::Yes {
-            position,
-            replayed: true,
-            effect,
-        },
-    );
+    let (position, _) = world.record.get(&intent("r")).and_then(|notes| notes.yes()).expect("told yes");
+    world.tell("r", asked, Told::Yes { position, replayed: true, effect, digest: 0 });
     assert_eq!(verdict(&world).findings, []);
 }
 
@@ -101,11 +74,7 @@ fn a_lost_payment_is_found() {
     let mut world = World::busy();
     let booking = world.booking_of("C2");
     world.set_stage(booking, BookingStage::Admitted);
-    finds(
-        &world,
-        Kind::Lost,
-        "was told paid to p/C2-end, and is admitted",
-    );
+    finds(&world, Kind::Lost, "was told paid to p/C2-end, and is admitted");
 }
 
 // -- doubled ------------------------------------------------------------------------------------------------------------
@@ -159,17 +128,9 @@ fn a_booking_that_ended_twice_is_found() {
     let mut world = World::busy();
     let booking = world.booking_of("C2");
     let position = world.position();
-    let told = Told::Yes {
-        position,
-        replayed: false,
-        effect: Effect::Done,
-    };
+    let told = Told::Yes { position, replayed: false, effect: Effect::Done, digest: 0 };
     world.tell("other", Asked::Release { booking }, told);
-    finds(
-        &world,
-        Kind::Doubled,
-        "ended paid for p/C2-end and released for p/other",
-    );
+    finds(&world, Kind::Doubled, "ended paid for p/C2-end and released for p/other");
 }
 
 // -- oversold -----------------------------------------------------------------------------------------------------------
@@ -180,11 +141,7 @@ fn a_level_over_its_cap_is_found() {
     for candidate in ["C1", "C2", "C3"] {
         world.admit(candidate, candidate, "a");
     }
-    finds(
-        &world,
-        Kind::Oversold,
-        "3 live bookings on a, and it has 2 seats",
-    );
+    finds(&world, Kind::Oversold, "3 live bookings on a, and it has 2 seats");
     assert_eq!(verdict(&world).findings.len(), 1);
 }
 
@@ -192,11 +149,7 @@ fn a_level_over_its_cap_is_found() {
 fn a_sale_over_its_total_is_found() {
     let mut world = World::busy();
     world.admit("C4", "C4", "b");
-    finds(
-        &world,
-        Kind::Oversold,
-        "4 live bookings, and the sale has 3 seats",
-    );
+    finds(&world, Kind::Oversold, "4 live bookings, and the sale has 3 seats");
 }
 
 #[test]
@@ -212,11 +165,7 @@ fn a_seat_sold_twice_is_found() {
 fn a_counter_that_drifts_is_found() {
     let mut world = World::busy();
     world.sale.live -= 1;
-    finds(
-        &world,
-        Kind::Changed,
-        "3 live bookings are listed, and 2 counted",
-    );
+    finds(&world, Kind::Changed, "3 live bookings are listed, and 2 counted");
 }
 
 // -- changed, not conserved, unsettled ------------------------------------------------------------------------------------
@@ -226,73 +175,20 @@ fn an_answer_that_changes_is_found() {
     let mut world = World::busy();
     let asked = order("ann", "X-1", Side::Buy, 2);
     let effect = world.trade("r", "ann", "X-1", Side::Buy, 2);
-    let (position, _) = world
-        .record
-        .get(&intent("r"))
-        .and_then(|notes| notes.yes())
-        .expect("told yes");
-    let Effect::Filled {
-        total,
-        balance,
-        holding,
-        price_before,
-        price_after,
-    } = effect.clone()
-    else {
-        panic!("a fill")
-    };
-    let other = Effect::Filled {
-        total: total + 1,
-        balance,
-        holding,
-        price_before,
-        price_after,
-    };
-    world.tell(
-        "r",
-        asked.clone(),
-        Told::Yes {
-            position,
-            replayed: true,
-            effect: other,
-        },
-    );
+    let (position, _) = world.record.get(&intent("r")).and_then(|notes| notes.yes()).expect("told yes");
+    let Effect::Filled { total, balance, holding, price_before, price_after } = effect.clone() else { panic!("a fill") };
+    let other = Effect::Filled { total: total + 1, balance, holding, price_before, price_after };
+    world.tell("r", asked.clone(), Told::Yes { position, replayed: true, effect: other, digest: 0 });
     finds(&world, Kind::Changed, "p/r at 1-");
     let mut world = World::busy();
     world.trade("r", "ann", "X-1", Side::Buy, 2);
-    world.tell(
-        "r",
-        asked.clone(),
-        Told::No {
-            code: "insufficient_balance".into(),
-        },
-    );
-    finds(
-        &world,
-        Kind::Changed,
-        "told yes, and asked again told insufficient_balance",
-    );
+    world.tell("r", asked.clone(), Told::No { code: "insufficient_balance".into() });
+    finds(&world, Kind::Changed, "told yes, and asked again told insufficient_balance");
     let mut world = World::busy();
     let effect = world.trade("r", "ann", "X-1", Side::Buy, 2);
-    let (position, _) = world
-        .record
-        .get(&intent("r"))
-        .and_then(|notes| notes.yes())
-        .expect("told yes");
-    world.tell(
-        "r",
-        asked,
-        Told::Yes {
-            position,
-            replayed: false,
-            effect,
-        },
-    );
-    finds(
-        &world,
-        Kind::Changed,
-        "2 answers say that they are the first",
-    );
+    let (position, _) = world.record.get(&intent("r")).and_then(|notes| notes.yes()).expect("told yes");
+    world.tell("r", asked, Told::Yes { position, replayed: false, effect, digest: 0 });
+    finds(&world, Kind::Changed, "2 answers say that they are the first");
 }
 
 #[test]
@@ -300,48 +196,21 @@ fn one_position_for_two_intents_is_found() {
     let mut world = World::busy();
     let position = world.booking_of("C3");
     let seat = world.sale.bookings[&position].seat;
-    let effect = Effect::Admitted {
-        level: "b".into(),
-        seat,
-    };
-    let asked = Asked::Admission {
-        candidate: "C9".into(),
-        level: "b".into(),
-    };
-    world.tell(
-        "C9",
-        asked,
-        Told::Yes {
-            position,
-            replayed: false,
-            effect,
-        },
-    );
+    let effect = Effect::Admitted { level: "b".into(), seat };
+    let asked = Asked::Admission { candidate: "C9".into(), level: "b".into() };
+    world.tell("C9", asked, Told::Yes { position, replayed: false, effect, digest: 0 });
     finds(&world, Kind::Changed, "were both told");
 }
 
 #[test]
 fn money_that_appears_is_found() {
     let mut world = World::busy();
-    world
-        .market
-        .accounts
-        .get_mut("ann")
-        .expect("opened")
-        .balance += 1;
+    world.market.accounts.get_mut("ann").expect("opened").balance += 1;
     finds(&world, Kind::NotConserved, "all money sums to +1");
-    finds(
-        &world,
-        Kind::NotConserved,
-        "ann has +1 against what was told",
-    );
+    finds(&world, Kind::NotConserved, "ann has +1 against what was told");
     let mut world = World::busy();
     world.market.instruments.get_mut("X-1").expect("listed").net += 1;
-    finds(
-        &world,
-        Kind::NotConserved,
-        "of X-1 are held, and its net is",
-    );
+    finds(&world, Kind::NotConserved, "of X-1 are held, and its net is");
     let mut world = World::busy();
     world.market.fees += 5;
     finds(&world, Kind::NotConserved, "all money sums to +5");
@@ -350,13 +219,14 @@ fn money_that_appears_is_found() {
 #[test]
 fn an_intent_of_unknown_fate_is_told() {
     let asked = order("ann", "X-1", Side::Buy, 2);
-    let no = || Told::No {
-        code: "insufficient_balance".into(),
-    };
+    let no = || Told::No { code: "insufficient_balance".into() };
     let mut world = World::busy();
     world.tell("r", asked.clone(), Told::Nothing);
     finds(&world, Kind::Unsettled, "p/r");
-    // A no settles what was over before it was asked for.
+    // A no that comes at once says nothing of an attempt that may still wait in a queue.
+    world.tell("r", asked.clone(), no());
+    finds(&world, Kind::Unsettled, "p/r");
+    world.wait(QUIET_US);
     world.tell("r", asked.clone(), no());
     assert!(verdict(&world).is_clean());
     world.tell("r", asked.clone(), Told::Nothing);
@@ -370,22 +240,9 @@ fn an_intent_of_unknown_fate_is_told() {
 #[test]
 fn positions_read_as_the_wire_writes_them() {
     let position: Position = "3-1234".parse().expect("a position");
-    assert_eq!(
-        (position.epoch, position.seq, position.to_string().as_str()),
-        (3, 1234, "3-1234")
-    );
+    assert_eq!((position.epoch, position.seq, position.to_string().as_str()), (3, 1234, "3-1234"));
     assert!("10-1".parse::<Position>().expect("a position") > "9-99".parse().expect("a position"));
-    for text in [
-        "",
-        "-",
-        "1",
-        "1-",
-        "-1",
-        "1-2-3",
-        "+1-2",
-        "1- 2",
-        "99999999999999999999-1",
-    ] {
+    for text in ["", "-", "1", "1-", "-1", "1-2-3", "+1-2", "1- 2", "99999999999999999999-1"] {
         assert!(text.parse::<Position>().is_err(), "{text}");
     }
 }

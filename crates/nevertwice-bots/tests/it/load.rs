@@ -23,26 +23,15 @@ impl Requester for Slow {
             Some((at, stall)) if at == number => tokio::time::sleep(stall).await,
             _ => tokio::time::sleep(self.usual).await,
         }
-        if number == 3 {
-            Answer::Broken
-        } else {
-            Answer::Status(if number.is_multiple_of(2) { 200 } else { 409 })
-        }
+        if number == 3 { Answer::Broken } else { Answer::Status(if number.is_multiple_of(2) { 200 } else { 409 }) }
     }
 }
 
-const SHORT: Plan = Plan {
-    warm_up: Duration::ZERO,
-    measured: Duration::from_millis(400),
-};
+const SHORT: Plan = Plan { warm_up: Duration::ZERO, measured: Duration::from_millis(400) };
 
 fn slow(count: usize, stall: Option<(u64, Duration)>) -> (Vec<Slow>, Arc<AtomicU64>) {
     let asked = Arc::<AtomicU64>::default();
-    let one = |_| Slow {
-        usual: Duration::from_millis(1),
-        stall,
-        asked: asked.clone(),
-    };
+    let one = |_| Slow { usual: Duration::from_millis(1), stall, asked: asked.clone() };
     ((0..count).map(one).collect(), asked)
 }
 
@@ -66,37 +55,21 @@ async fn an_open_loop_omits_nothing() {
     assert_eq!(measured.latency.count() + measured.broken, 80);
     assert_eq!(measured.unsent, 0);
     let late = measured.latency.count_between_us(20_000, 10_000_000);
-    assert!(
-        late > 25,
-        "of 40 due within the stall only {late} were charged for it"
-    );
+    assert!(late > 25, "of 40 due within the stall only {late} were charged for it");
 }
 
 #[tokio::test]
 async fn raw_requests_reach_a_server() {
     let stub = Stub::start(&[Act::AnswerOnce, Act::Answer]).await;
     let target = Target::parse(&stub.base_url()).expect("an address");
-    let request = Request::post("/x", &serde_json::json!({"n": "<<n:8>>"}))
-        .expect("JSON")
-        .header("idempotency-key", "<<n:8>>");
+    let request = Request::post("/x", &serde_json::json!({"n": "<<n:8>>"})).expect("JSON").header("idempotency-key", "<<n:8>>");
     let template = Template::new(&request, &target);
     // Two slots of one name: the first is found, so the key changes and the body does not.
     let template = template.expect("a template");
     let slot = template.slot("n").expect("a slot");
-    let requester = RawRequester::new(target, template, move |template, number| {
-        template.set(slot, number)
-    });
+    let requester = RawRequester::new(target, template, move |template, number| template.set(slot, number));
     let measured = closed(vec![requester], SHORT).await;
-    assert!(
-        measured.by_status[&200] > 10 && measured.broken <= 1,
-        "{measured:?}"
-    );
-    let fifth = |text: &str| {
-        text.contains("idempotency-key: 00000005\r\n") && text.ends_with("{\"n\":\"00000000\"}")
-    };
-    assert!(
-        stub.seen().iter().any(|(_, text)| fifth(text)),
-        "{:?}",
-        stub.seen().get(..9)
-    );
+    assert!(measured.by_status[&200] > 10 && measured.broken <= 1, "{measured:?}");
+    let fifth = |text: &str| text.contains("idempotency-key: 00000005\r\n") && text.ends_with("{\"n\":\"00000000\"}");
+    assert!(stub.seen().iter().any(|(_, text)| fifth(text)), "{:?}", stub.seen().get(..9));
 }

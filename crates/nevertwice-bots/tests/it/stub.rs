@@ -32,15 +32,9 @@ pub(crate) struct Stub {
 impl Stub {
     /// Starts a server whose n-th connection follows the n-th act; the last act goes on.
     pub(crate) async fn start(acts: &[Act]) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0")
-            .await
-            .expect("a loopback port");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a loopback port");
         let address = listener.local_addr().expect("an address");
-        let stub = Self {
-            address,
-            seen: Arc::default(),
-            closed: Arc::default(),
-        };
+        let stub = Self { address, seen: Arc::default(), closed: Arc::default() };
         let (seen, closed, acts) = (stub.seen.clone(), stub.closed.clone(), acts.to_vec());
         tokio::spawn(async move {
             for number in 0.. {
@@ -63,13 +57,7 @@ impl Stub {
     }
 }
 
-async fn serve(
-    mut stream: TcpStream,
-    number: usize,
-    act: Act,
-    seen: Arc<Mutex<Vec<(usize, String)>>>,
-    closed: Arc<Mutex<Vec<usize>>>,
-) {
+async fn serve(mut stream: TcpStream, number: usize, act: Act, seen: Arc<Mutex<Vec<(usize, String)>>>, closed: Arc<Mutex<Vec<usize>>>) {
     let mut text = String::new();
     loop {
         let mut bytes = [0; 4096];
@@ -83,8 +71,7 @@ async fn serve(
         while let Some(end) = whole(&text) {
             let request: String = text.drain(..end).collect();
             seen.lock().expect("not poisoned").push((number, request));
-            let reply =
-                "HTTP/1.1 200 OK\r\nX-Twice: 1\r\ncontent-length: 13\r\n\r\n{\"answer\":42}";
+            let reply = "HTTP/1.1 200 OK\r\nX-Twice: 1\r\ncontent-length: 13\r\n\r\n{\"answer\":42}";
             let _broken = match act {
                 Act::Answer | Act::AnswerOnce => stream.write_all(reply.as_bytes()).await,
                 Act::Half => stream.write_all(&reply.as_bytes()[..60]).await,
@@ -100,9 +87,7 @@ async fn serve(
 /// Where the first whole request ends.
 fn whole(text: &str) -> Option<usize> {
     let head = text.find("\r\n\r\n")? + 4;
-    let length = text[..head]
-        .lines()
-        .find_map(|line| line.strip_prefix("content-length: "))
-        .map_or(0, |length| length.parse().expect("a length"));
+    let length =
+        text[..head].lines().find_map(|line| line.strip_prefix("content-length: ")).map_or(0, |length| length.parse().expect("a length"));
     (text.len() >= head + length).then_some(head + length)
 }

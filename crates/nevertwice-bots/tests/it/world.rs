@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use nevertwice_bots::record::{
-    AccountState, Asked, Attempt, BookingStage, BookingState, Effect, InstrumentState, IntentId,
-    LevelState, MarketState, Position, Record, SaleState, Side, Told,
+    AccountState, Asked, Attempt, BookingStage, BookingState, Effect, InstrumentState, IntentId, LevelState, MarketState, Position, Record,
+    SaleState, Side, Told,
 };
 use nevertwice_bots::seed::Seed;
 
@@ -21,52 +21,28 @@ pub(crate) struct World {
 }
 
 pub(crate) fn intent(key: &str) -> IntentId {
-    IntentId {
-        principal: "p".into(),
-        key: key.into(),
-    }
+    IntentId { principal: "p".into(), key: key.into() }
 }
 
 pub(crate) fn order(account: &str, instrument: &str, side: Side, quantity: i64) -> Asked {
-    Asked::Order {
-        account: account.into(),
-        instrument: instrument.into(),
-        side,
-        quantity,
-    }
+    Asked::Order { account: account.into(), instrument: instrument.into(), side, quantity }
 }
 
 impl World {
     pub(crate) fn new() -> Self {
-        let account = || AccountState {
-            opening_balance: OPENING,
-            balance: OPENING,
-            holdings: BTreeMap::new(),
-        };
-        let instrument = || InstrumentState {
-            net: 0,
-            cash: 0,
-            price: BASE,
-        };
+        let account = || AccountState { opening_balance: OPENING, balance: OPENING, holdings: BTreeMap::new() };
+        let instrument = || InstrumentState { net: 0, cash: 0, price: BASE };
         let level = |cap| LevelState { cap, live: 0 };
         Self {
             record: Record::new(),
             market: MarketState {
                 accounts: [("ann".to_owned(), account()), ("bob".to_owned(), account())].into(),
-                instruments: [
-                    ("X-1".to_owned(), instrument()),
-                    ("X-2".to_owned(), instrument()),
-                ]
-                .into(),
+                instruments: [("X-1".to_owned(), instrument()), ("X-2".to_owned(), instrument())].into(),
                 fees: 0,
                 issuance: -2 * OPENING,
             },
             sale: SaleState {
-                levels: [
-                    ("a".to_owned(), level(Some(2))),
-                    ("b".to_owned(), level(None)),
-                ]
-                .into(),
+                levels: [("a".to_owned(), level(Some(2))), ("b".to_owned(), level(None))].into(),
                 total_cap: 3,
                 live: 0,
                 bookings: BTreeMap::new(),
@@ -84,16 +60,8 @@ impl World {
             let account = if seed.chance(500) { "ann" } else { "bob" };
             let instrument = if seed.chance(500) { "X-1" } else { "X-2" };
             let quantity = seed.between(1, 9).try_into().expect("small");
-            let held = world.market.accounts[account]
-                .holdings
-                .get(instrument)
-                .copied()
-                .unwrap_or(0);
-            let side = if held >= quantity && seed.chance(500) {
-                Side::Sell
-            } else {
-                Side::Buy
-            };
+            let held = world.market.accounts[account].holdings.get(instrument).copied().unwrap_or(0);
+            let side = if held >= quantity && seed.chance(500) { Side::Sell } else { Side::Buy };
             world.trade(&format!("o{number}"), account, instrument, side, quantity);
         }
         for (candidate, level) in [("C1", "a"), ("C2", "a"), ("C3", "b")] {
@@ -107,37 +75,26 @@ impl World {
 
     pub(crate) fn position(&mut self) -> Position {
         self.seq += 1;
-        Position {
-            epoch: 1,
-            seq: self.seq,
-        }
+        Position { epoch: 1, seq: self.seq }
     }
 
     /// Notes an attempt at the next instant.
     pub(crate) fn tell(&mut self, key: &str, asked: Asked, told: Told) {
         self.now_us += 10;
-        let attempt = Attempt {
-            sent_at_us: self.now_us,
-            ended_at_us: self.now_us + 5,
-            told,
-        };
+        let attempt = Attempt { sent_at_us: self.now_us, ended_at_us: self.now_us + 5, told };
         self.record.note(intent(key), asked, attempt);
     }
 
+    /// Lets time pass.
+    pub(crate) fn wait(&mut self, us: u64) {
+        self.now_us += us;
+    }
+
     /// Does an order without telling anybody.
-    pub(crate) fn fill(
-        &mut self,
-        account: &str,
-        instrument: &str,
-        side: Side,
-        quantity: i64,
-    ) -> Effect {
+    pub(crate) fn fill(&mut self, account: &str, instrument: &str, side: Side, quantity: i64) -> Effect {
         let held = self.market.instruments.get_mut(instrument).expect("listed");
         let shares = side.signed(quantity);
-        let (low, high) = (
-            held.net.min(held.net + shares),
-            held.net.max(held.net + shares),
-        );
+        let (low, high) = (held.net.min(held.net + shares), held.net.max(held.net + shares));
         let total: i64 = (low + 1..=high).map(|share| BASE + share).sum();
         let price_before = BASE + held.net;
         held.net += shares;
@@ -150,54 +107,24 @@ impl World {
         *holding += shares;
         let (balance, holding) = (trader.balance, *holding);
         trader.holdings.retain(|_, shares| *shares != 0);
-        Effect::Filled {
-            total,
-            balance,
-            holding,
-            price_before,
-            price_after,
-        }
+        Effect::Filled { total, balance, holding, price_before, price_after }
     }
 
-    pub(crate) fn trade(
-        &mut self,
-        key: &str,
-        account: &str,
-        instrument: &str,
-        side: Side,
-        quantity: i64,
-    ) -> Effect {
+    pub(crate) fn trade(&mut self, key: &str, account: &str, instrument: &str, side: Side, quantity: i64) -> Effect {
         let effect = self.fill(account, instrument, side, quantity);
         let position = self.position();
-        let told = Told::Yes {
-            position,
-            replayed: false,
-            effect: effect.clone(),
-        };
+        let told = Told::Yes { position, replayed: false, effect: effect.clone(), digest: 0 };
         self.tell(key, order(account, instrument, side, quantity), told);
         effect
     }
 
     /// Takes the lowest free seat without telling anybody.
     pub(crate) fn book(&mut self, candidate: &str, level: &str) -> (Position, u64) {
-        let taken: Vec<u64> = self
-            .sale
-            .bookings
-            .values()
-            .filter(|booking| booking.stage.is_live())
-            .map(|booking| booking.seat)
-            .collect();
-        let seat = (1..)
-            .find(|seat| !taken.contains(seat))
-            .expect("a free seat");
+        let taken: Vec<u64> = self.sale.bookings.values().filter(|booking| booking.stage.is_live()).map(|booking| booking.seat).collect();
+        let seat = (1..).find(|seat| !taken.contains(seat)).expect("a free seat");
         let position = self.position();
         let stage = BookingStage::Admitted;
-        let booking = BookingState {
-            candidate: candidate.into(),
-            level: level.into(),
-            seat,
-            stage,
-        };
+        let booking = BookingState { candidate: candidate.into(), level: level.into(), seat, stage };
         self.sale.bookings.insert(position, booking);
         self.sale.live += 1;
         self.sale.levels.get_mut(level).expect("a level").live += 1;
@@ -206,33 +133,15 @@ impl World {
 
     pub(crate) fn admit(&mut self, key: &str, candidate: &str, level: &str) -> Position {
         let (position, seat) = self.book(candidate, level);
-        let asked = Asked::Admission {
-            candidate: candidate.into(),
-            level: level.into(),
-        };
-        let effect = Effect::Admitted {
-            level: level.into(),
-            seat,
-        };
-        self.tell(
-            key,
-            asked,
-            Told::Yes {
-                position,
-                replayed: false,
-                effect,
-            },
-        );
+        let asked = Asked::Admission { candidate: candidate.into(), level: level.into() };
+        let effect = Effect::Admitted { level: level.into(), seat };
+        self.tell(key, asked, Told::Yes { position, replayed: false, effect, digest: 0 });
         position
     }
 
     /// The booking that an intent was told.
     pub(crate) fn booking_of(&self, key: &str) -> Position {
-        self.record
-            .get(&intent(key))
-            .and_then(|notes| notes.yes())
-            .expect("told yes")
-            .0
+        self.record.get(&intent(key)).and_then(|notes| notes.yes()).expect("told yes").0
     }
 
     /// Ends a booking without telling anybody.
@@ -240,11 +149,7 @@ impl World {
         let state = self.sale.bookings.get_mut(&booking).expect("booked");
         if state.stage.is_live() && !stage.is_live() {
             self.sale.live -= 1;
-            self.sale
-                .levels
-                .get_mut(&state.level)
-                .expect("a level")
-                .live -= 1;
+            self.sale.levels.get_mut(&state.level).expect("a level").live -= 1;
         }
         state.stage = stage;
     }
@@ -257,14 +162,6 @@ impl World {
             _ => Asked::ConfirmPayment { booking },
         };
         let position = self.position();
-        self.tell(
-            &format!("{key}-end"),
-            asked,
-            Told::Yes {
-                position,
-                replayed: false,
-                effect: Effect::Done,
-            },
-        );
+        self.tell(&format!("{key}-end"), asked, Told::Yes { position, replayed: false, effect: Effect::Done, digest: 0 });
     }
 }

@@ -2,10 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use nevertwice_bots::worldcup::{
-    Counts, DataError, Matches, Rule, Squad, Squads, Timeline, Unresolved, Whose, fold_words,
-    resolve,
-};
+use nevertwice_bots::worldcup::{Counts, DataError, Matches, Rule, Squad, Squads, Timeline, Unresolved, Whose, fold_words, resolve};
 
 fn squads() -> Squads {
     Squads::embedded().expect("the embedded squads read")
@@ -17,14 +14,9 @@ fn timeline() -> Timeline {
 
 /// A squad of one team `XXX` with these names, numbered from 1.
 fn squad(names: &[&str]) -> Squad {
-    let players: Vec<_> = names
-        .iter()
-        .enumerate()
-        .map(|(index, name)| serde_json::json!({"number": index + 1, "position": "MF", "name": name}))
-        .collect();
-    let text =
-        serde_json::json!([{"team": "Planted", "code": "XXX", "group": "A", "players": players}])
-            .to_string();
+    let players: Vec<_> =
+        names.iter().enumerate().map(|(index, name)| serde_json::json!({"number": index + 1, "position": "MF", "name": name})).collect();
+    let text = serde_json::json!([{"team": "Planted", "code": "XXX", "group": "A", "players": players}]).to_string();
     Squads::parse(&text).expect("a planted squad").teams()[0].clone()
 }
 
@@ -36,22 +28,9 @@ fn found(names: &[&str], scorer: &str) -> Result<(u32, Rule), Unresolved> {
 #[test]
 fn every_player_is_listed_once() {
     let squads = squads();
-    let instruments: BTreeSet<_> = squads
-        .players()
-        .map(|player| player.instrument.clone())
-        .collect();
-    assert_eq!(
-        (
-            squads.teams().len(),
-            squads.players().count(),
-            instruments.len()
-        ),
-        (48, 1248, 1248)
-    );
-    let messi = squads
-        .players()
-        .find(|player| player.instrument == "ARG-10")
-        .expect("Argentina has a number 10");
+    let instruments: BTreeSet<_> = squads.players().map(|player| player.instrument.clone()).collect();
+    assert_eq!((squads.teams().len(), squads.players().count(), instruments.len()), (48, 1248, 1248));
+    let messi = squads.players().find(|player| player.instrument == "ARG-10").expect("Argentina has a number 10");
     assert_eq!(messi.name, "Lionel Messi");
 }
 
@@ -65,39 +44,19 @@ fn every_team_of_the_matches_has_a_squad() {
             assert!(squads.of_team(team).is_some(), "{team}");
         }
     }
-    assert_eq!(
-        squads.of_team("USA").map(|squad| squad.code.as_str()),
-        Some("USA")
-    );
-    assert_eq!(
-        squads
-            .of_team("Bosnia & Herzegovina")
-            .map(|squad| squad.code.as_str()),
-        Some("BIH")
-    );
+    assert_eq!(squads.of_team("USA").map(|squad| squad.code.as_str()), Some("USA"));
+    assert_eq!(squads.of_team("Bosnia & Herzegovina").map(|squad| squad.code.as_str()), Some("BIH"));
     assert!(squads.of_team("Ruritania").is_none());
 }
 
 #[test]
 fn the_three_counts_add_up_to_all_goals() {
     let timeline = timeline();
-    let in_file: usize = Matches::embedded()
-        .expect("matches")
-        .all()
-        .iter()
-        .map(|played| played.goals.len())
-        .sum();
+    let in_file: usize = Matches::embedded().expect("matches").all().iter().map(|played| played.goals.len()).sum();
     assert_eq!(in_file, 308);
     assert_eq!(timeline.events().len(), 308);
     assert_eq!(timeline.counts().total(), 308);
-    assert_eq!(
-        timeline.counts(),
-        Counts {
-            resolved: 294,
-            own_goals: 14,
-            unresolved: 0
-        }
-    );
+    assert_eq!(timeline.counts(), Counts { resolved: 294, own_goals: 14, unresolved: 0 });
     assert_eq!(timeline.unresolved().count(), 0);
 }
 
@@ -108,11 +67,7 @@ fn the_timeline_is_in_order() {
     let mut of_match = BTreeMap::new();
     for event in timeline.events() {
         let before = of_match.insert(event.match_index, event.minute);
-        assert!(
-            before.is_none_or(|before| before <= event.minute),
-            "match {} goes back",
-            event.match_index
-        );
+        assert!(before.is_none_or(|before| before <= event.minute), "match {} goes back", event.match_index);
     }
     assert_eq!(timeline.events()[0].scorer, "Julián Quiñones");
 }
@@ -128,114 +83,44 @@ fn every_resolved_scorer_has_something_of_the_name() {
         };
         *by_rule.entry(*rule).or_default() += 1;
         let squad = squads.of_team(&event.team).expect("a known team");
-        let player = squad
-            .players
-            .iter()
-            .find(|player| player.instrument == *instrument);
+        let player = squad.players.iter().find(|player| player.instrument == *instrument);
         let player = player.unwrap_or_else(|| panic!("{instrument} is not of {}", event.team));
         let (left, right) = (fold_words(&event.scorer), fold_words(&player.name));
-        let initials = |words: &[String]| {
-            words
-                .iter()
-                .filter_map(|word| word.chars().next())
-                .collect::<Vec<_>>()
-        };
-        let shares =
-            left.iter().any(|word| right.contains(word)) || initials(&left) == initials(&right);
-        assert!(
-            shares || left.concat() == right.concat(),
-            "{} is not {}",
-            event.scorer,
-            player.name
-        );
+        let initials = |words: &[String]| words.iter().filter_map(|word| word.chars().next()).collect::<Vec<_>>();
+        let shares = left.iter().any(|word| right.contains(word)) || initials(&left) == initials(&right);
+        assert!(shares || left.concat() == right.concat(), "{} is not {}", event.scorer, player.name);
         if *rule == Rule::Exact {
             assert_eq!(event.scorer, player.name);
         }
     }
-    let differently_spelled: usize = by_rule
-        .iter()
-        .filter(|(rule, _)| **rule != Rule::Exact)
-        .map(|(_, n)| n)
-        .sum();
+    let differently_spelled: usize = by_rule.iter().filter(|(rule, _)| **rule != Rule::Exact).map(|(_, n)| n).sum();
     println!("resolved by step: {by_rule:?}");
-    assert_eq!(
-        differently_spelled, 27,
-        "beside 3 of the own goals: {by_rule:?}"
-    );
+    assert_eq!(differently_spelled, 27, "beside 3 of the own goals: {by_rule:?}");
 }
 
 #[test]
 fn known_hard_cases() {
     let squads = squads();
     let cases = [
-        (
-            "South Korea",
-            "Hwang In-Beom",
-            "Hwang In-beom",
-            Rule::Folded,
-        ),
-        (
-            "Czech Republic",
-            "Ladislav Krejcí",
-            "Ladislav Krejčí",
-            Rule::Folded,
-        ),
-        (
-            "Bosnia & Herzegovina",
-            "Kerim Alajbegovic",
-            "Kerim Alajbegović",
-            Rule::Folded,
-        ),
-        (
-            "Turkey",
-            "Baris Alper Yilmaz",
-            "Barış Alper Yılmaz",
-            Rule::Folded,
-        ),
+        ("South Korea", "Hwang In-Beom", "Hwang In-beom", Rule::Folded),
+        ("Czech Republic", "Ladislav Krejcí", "Ladislav Krejčí", Rule::Folded),
+        ("Bosnia & Herzegovina", "Kerim Alajbegovic", "Kerim Alajbegović", Rule::Folded),
+        ("Turkey", "Baris Alper Yilmaz", "Barış Alper Yılmaz", Rule::Folded),
         ("Japan", "Kaishu Sano", "Kaishū Sano", Rule::Folded),
         ("Norway", "Leo Østigard", "Leo Østigård", Rule::Folded),
         ("Cape Verde", "Diney Borges", "Diney", Rule::Words),
-        (
-            "Uruguay",
-            "Maxi Araújo",
-            "Maximiliano Araújo",
-            Rule::ShortForm,
-        ),
-        (
-            "Uruguay",
-            "Agustín Cano",
-            "Agustín Canobbio",
-            Rule::ShortForm,
-        ),
+        ("Uruguay", "Maxi Araújo", "Maximiliano Araújo", Rule::ShortForm),
+        ("Uruguay", "Agustín Cano", "Agustín Canobbio", Rule::ShortForm),
         ("Qatar", "Mahmoud Abunada", "Mahmud Abunada", Rule::Spelling),
-        (
-            "Iran",
-            "Mohammad Mohebbi",
-            "Mohammad Mohebi",
-            Rule::Spelling,
-        ),
+        ("Iran", "Mohammad Mohebbi", "Mohammad Mohebi", Rule::Spelling),
         ("Egypt", "Mostafa Zico", "Mostafa Ziko", Rule::Spelling),
-        (
-            "Jordan",
-            "Mousa Al-Tamari",
-            "Musa Al-Taamari",
-            Rule::Spelling,
-        ),
-        (
-            "Canada",
-            "Stephan Eustáquio",
-            "Stephen Eustáquio",
-            Rule::OneLetter,
-        ),
+        ("Jordan", "Mousa Al-Tamari", "Musa Al-Taamari", Rule::Spelling),
+        ("Canada", "Stephan Eustáquio", "Stephen Eustáquio", Rule::OneLetter),
     ];
     for (team, scorer, name, rule) in cases {
         let squad = squads.of_team(team).expect("a known team");
         let found = resolve(squad, scorer).unwrap_or_else(|reason| panic!("{scorer}: {reason}"));
-        assert_eq!(
-            (found.player.name.as_str(), found.rule),
-            (name, rule),
-            "{scorer}"
-        );
+        assert_eq!((found.player.name.as_str(), found.rule), (name, rule), "{scorer}");
     }
 }
 
@@ -249,32 +134,13 @@ fn several_that_fit_are_ambiguous() {
     };
     ambiguous(&["Danilo Luiz", "Danilo Santos"], "Danilo", Rule::Words);
     ambiguous(&["Kim Min-jae", "Kim Jin-gyu"], "Kim", Rule::Words);
-    ambiguous(
-        &["Maximiliano Araújo", "Maximo Araújo"],
-        "Maxi Araújo",
-        Rule::ShortForm,
-    );
-    ambiguous(
-        &["Julián Álvarez", "Jonás Álvarez"],
-        "J. Álvarez",
-        Rule::ShortForm,
-    );
+    ambiguous(&["Maximiliano Araújo", "Maximo Araújo"], "Maxi Araújo", Rule::ShortForm);
+    ambiguous(&["Julián Álvarez", "Jonás Álvarez"], "J. Álvarez", Rule::ShortForm);
     ambiguous(&["José Peña", "Jose Pena"], "JOSE PENA", Rule::Folded);
-    ambiguous(
-        &["Mahmud Saleh", "Mahmmud Saleh"],
-        "Mahmoud Saleh",
-        Rule::Spelling,
-    );
-    ambiguous(
-        &["Stephen Smith", "Stephyn Smith"],
-        "Stephan Smith",
-        Rule::OneLetter,
-    );
+    ambiguous(&["Mahmud Saleh", "Mahmmud Saleh"], "Mahmoud Saleh", Rule::Spelling);
+    ambiguous(&["Stephen Smith", "Stephyn Smith"], "Stephan Smith", Rule::OneLetter);
     // An earlier step decides, although a later one would find another.
-    assert_eq!(
-        found(&["Jose Pena", "José Peña"], "José Peña"),
-        Ok((2, Rule::Exact))
-    );
+    assert_eq!(found(&["Jose Pena", "José Peña"], "José Peña"), Ok((2, Rule::Exact)));
 }
 
 #[test]
@@ -300,11 +166,7 @@ fn nobody_is_guessed() {
             assert_eq!(found(names, scorer), Ok((1, Rule::Words)));
             continue;
         }
-        assert_eq!(
-            found(names, scorer),
-            Err(Unresolved::Absent),
-            "{scorer} among {names:?}"
-        );
+        assert_eq!(found(names, scorer), Err(Unresolved::Absent), "{scorer} among {names:?}");
     }
 }
 
@@ -348,84 +210,23 @@ fn planted_goals_are_all_accounted_for() {
     )
     .expect("planted matches");
     let timeline = Timeline::new(&matches, &squads);
-    assert_eq!(
-        timeline.counts(),
-        Counts {
-            resolved: 1,
-            own_goals: 2,
-            unresolved: 3
-        }
-    );
-    let whose: Vec<_> = timeline
-        .events()
-        .iter()
-        .map(|event| (event.scorer.as_str(), &event.whose))
-        .collect();
-    assert_eq!(
-        whose[0],
-        ("Who", &Whose::Unresolved(Unresolved::UnknownTeam))
-    );
-    assert_eq!(
-        whose[1],
-        (
-            "Ann Owner",
-            &Whose::Scorer {
-                instrument: "HER-9".into(),
-                rule: Rule::Exact
-            }
-        )
-    );
-    assert_eq!(
-        whose[2],
-        (
-            "Zoe Keeper",
-            &Whose::OwnGoal {
-                instrument: Some("THE-1".into())
-            }
-        )
-    );
+    assert_eq!(timeline.counts(), Counts { resolved: 1, own_goals: 2, unresolved: 3 });
+    let whose: Vec<_> = timeline.events().iter().map(|event| (event.scorer.as_str(), &event.whose)).collect();
+    assert_eq!(whose[0], ("Who", &Whose::Unresolved(Unresolved::UnknownTeam)));
+    assert_eq!(whose[1], ("Ann Owner", &Whose::Scorer { instrument: "HER-9".into(), rule: Rule::Exact }));
+    assert_eq!(whose[2], ("Zoe Keeper", &Whose::OwnGoal { instrument: Some("THE-1".into()) }));
     assert_eq!(whose[3], ("Nobody", &Whose::OwnGoal { instrument: None }));
-    assert_eq!(
-        whose[4],
-        ("Ann Owner", &Whose::Unresolved(Unresolved::Absent)),
-        "she plays for the other side"
-    );
-    assert!(matches!(
-        whose[5].1,
-        Whose::Unresolved(Unresolved::Ambiguous {
-            rule: Rule::Words,
-            ..
-        })
-    ));
+    assert_eq!(whose[4], ("Ann Owner", &Whose::Unresolved(Unresolved::Absent)), "she plays for the other side");
+    assert!(matches!(whose[5].1, Whose::Unresolved(Unresolved::Ambiguous { rule: Rule::Words, .. })));
 }
 
 #[test]
 fn unreadable_files_say_what_is_wrong() {
-    assert!(matches!(
-        Squads::parse("{"),
-        Err(DataError::Json {
-            file: "squads.json",
-            ..
-        })
-    ));
-    assert!(matches!(
-        Matches::parse("[]"),
-        Err(DataError::Json {
-            file: "matches.json",
-            ..
-        })
-    ));
+    assert!(matches!(Squads::parse("{"), Err(DataError::Json { file: "squads.json", .. })));
+    assert!(matches!(Matches::parse("[]"), Err(DataError::Json { file: "matches.json", .. })));
     let doubled = r#"[{"team":"A","code":"AAA","group":"A","players":[{"number":1,"position":"GK","name":"x"},
         {"number":1,"position":"GK","name":"y"}]}]"#;
-    assert_eq!(
-        Squads::parse(doubled),
-        Err(DataError::DoubledInstrument {
-            instrument: "AAA-1".into()
-        })
-    );
+    assert_eq!(Squads::parse(doubled), Err(DataError::DoubledInstrument { instrument: "AAA-1".into() }));
     let code = r#"[{"team":"A","code":"a/b","group":"A","players":[]}]"#;
-    assert_eq!(
-        Squads::parse(code),
-        Err(DataError::TeamCode { code: "a/b".into() })
-    );
+    assert_eq!(Squads::parse(code), Err(DataError::TeamCode { code: "a/b".into() }));
 }
