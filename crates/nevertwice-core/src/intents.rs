@@ -43,8 +43,15 @@ impl Intents {
         self.retention_ms = retention_ms;
     }
 
-    pub(crate) const fn is_full(&self) -> bool {
-        self.packed.len() >= INTENTS_MAX
+    /// Whether no more may be remembered. Where the oldest has ended, the next one makes room for itself.
+    pub(crate) fn is_full(&self, at_ms: i64) -> bool {
+        self.packed.len() >= INTENTS_MAX && self.oldest_is_live(at_ms)
+    }
+
+    fn oldest_is_live(&self, at_ms: i64) -> bool {
+        let Some(&Place { hash, seq }) = self.order.front().and_then(VecDeque::front) else { return false };
+        let oldest = self.packed.get(hash, |packed| is_of(packed, seq)).and_then(|packed| prefix(packed));
+        oldest.is_some_and(|(_, accepted_at)| self.is_live(accepted_at, at_ms))
     }
 
     pub(crate) const fn len(&self) -> usize {
