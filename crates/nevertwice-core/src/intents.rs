@@ -90,16 +90,23 @@ impl Intents {
         self.insert(&entry.intent, entry.position, entry.at_ms, &entry.events);
     }
 
-    /// Remembers an intent that was accepted at that place. Callers insert in the order of acceptance.
-    pub(crate) fn insert(&mut self, intent: &Intent, position: Position, at_ms: i64, events: &Vec<Event>) {
+    /// Remembers an intent that was accepted at that place; `false` if it replaced one of the same key. Callers insert in the
+    /// order of acceptance.
+    pub(crate) fn insert(&mut self, intent: &Intent, position: Position, at_ms: i64, events: &Vec<Event>) -> bool {
         let Intent { principal, key, .. } = intent;
         let hash = self.hash(principal, key);
         let packed = self.packer.pack(intent, position, at_ms, events);
-        match self.packed.get_mut(hash, |packed| belongs_to(packed, principal, key)) {
+        let known = match self.packed.get_mut(hash, |packed| belongs_to(packed, principal, key)) {
             // The one before it had ended; its place in the order is passed over when its turn comes.
-            Some(old) => *old = packed,
-            None => self.packed.insert(hash, packed),
-        }
+            Some(old) => {
+                *old = packed;
+                true
+            }
+            None => {
+                self.packed.insert(hash, packed);
+                false
+            }
+        };
         let place = Place { hash, seq: position.seq };
         match self.order.back_mut() {
             Some(piece) if piece.len() < PIECE => piece.push_back(place),
@@ -109,6 +116,7 @@ impl Intents {
                 self.order.push_back(piece);
             }
         }
+        !known
     }
 
     fn purge(&mut self, at_ms: i64) {
