@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
-use nevertwice_core::{Command, Decision, Position, Query, Rejection, ShardId, View};
+use nevertwice_core::{Command, Decision, Position, Query, Rejection, ShardId, StateHash, View};
 
 use crate::{BackendStatus, ErrorCode, Level, Levels};
 
@@ -112,6 +112,10 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Waits until the position has reached a level, and tells all that it has reached.
     fn wait(&self, shard: ShardId, position: Position, level: Level) -> BoxFuture<'static, Result<Levels, Failure>>;
+
+    /// The state hash of a shard and the position that it belongs to. It walks the whole state where the shard is decided,
+    /// so it is for tests, for reconciliation and for the time after a recovery, not for the hours of a sale.
+    fn state_hash(&self, shard: ShardId) -> BoxFuture<'static, Result<(Position, StateHash), Failure>>;
 
     /// The shards that are open, in the order of their names.
     fn shards(&self) -> BoxFuture<'static, Result<Vec<ShardId>, Failure>>;

@@ -1,0 +1,9 @@
+//! The integration tests of `nevertwice-bots`.
+
+mod http;
+mod judge;
+mod load;
+mod report;
+mod stub;
+mod world;
+mod worldcup;
