@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use nevertwice_api::person::SaleKey;
 use nevertwice_api::{Answer, Backend, ErrorCode, Level, Levels, Request};
 use nevertwice_core::{Action, Command, Intent, Name, Position, Query, ShardId, View};
+use nevertwice_local::clock::Clock;
 use tokio::sync::mpsc;
 use tokio::time::{Duration, timeout};
 
 use crate::access::Credentials;
-use crate::clock::Clock;
 use crate::config::Config;
 use crate::convert;
 use crate::metrics::Metrics;

@@ -9,16 +9,24 @@ use nevertwice_api::ErrorCode;
 
 use crate::error::StartError;
 
-/// Reads the secret, or makes one at the first start; only its owner may read it.
+/// Reads the secret, or makes one at the first start; only its owner may read it. Where there are data already, another
+/// secret would make strangers of all who are in them, so a missing one is not made anew.
 ///
 /// # Errors
-/// If the file can't be read or made, or holds something else than 64 hexadecimal digits.
-pub fn load_or_create(path: &Path) -> Result<[u8; 32], StartError> {
+/// If the file can't be read or made, is missing although there are data, or holds something else than 64 hexadecimal digits.
+pub fn load_or_create(path: &Path, data: &Path) -> Result<[u8; 32], StartError> {
     match File::open(path) {
         Ok(file) => load(path, file),
+        Err(error) if error.kind() == ErrorKind::NotFound && has_entries(data) => {
+            Err(refuse(path, format!("is missing, and {} holds data that were made with it", data.display())))
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => create(path),
         Err(error) => Err(refuse(path, format!("can't be opened: {error}"))),
     }
+}
+
+fn has_entries(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
 }
 
 fn load(path: &Path, file: File) -> Result<[u8; 32], StartError> {

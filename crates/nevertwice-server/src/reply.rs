@@ -51,12 +51,6 @@ impl Reply {
         Self { status, outcome: Outcome::Served, media_type: "text/html; charset=utf-8", body: html.into_bytes() }
     }
 
-    /// The same with another status.
-    pub(crate) const fn with_status(mut self, status: StatusCode) -> Self {
-        self.status = status;
-        self
-    }
-
     pub(crate) const fn outcome(&self) -> Outcome {
         self.outcome
     }

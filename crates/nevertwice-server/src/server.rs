@@ -6,12 +6,12 @@ use std::sync::atomic::Ordering;
 
 use hyper_util::server::graceful::GracefulShutdown;
 use nevertwice_api::{Backend, ErrorCode};
+use nevertwice_local::clock::{Clock, SystemClock};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{Duration, timeout};
 
 use crate::app::App;
-use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::connection::{self, Service};
 use crate::error::StartError;

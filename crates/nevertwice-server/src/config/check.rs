@@ -1,6 +1,6 @@
 //! What is refused: nonsense, and what is unsafe together.
 
-use nevertwice_api::ErrorCode;
+use nevertwice_api::{ErrorCode, Level};
 use nevertwice_core::limits::{HOLD_MS_MAX, RETENTION_MS_MAX, RETENTION_MS_MIN};
 
 use super::{Config, Secret};
@@ -43,6 +43,7 @@ impl Config {
                 wrong.push(format!("`{key}` must be from {min} to {max}, and is {value}"));
             }
         };
+        in_range("queue_max", self.queue_max as i128, 1, 1_000_000);
         in_range("retention_ms", self.retention_ms.into(), RETENTION_MS_MIN.into(), RETENTION_MS_MAX.into());
         in_range("lease_ms", self.lease_ms.into(), 1, RETENTION_MS_MAX.into());
         in_range("hold_ms", self.hold_ms.into(), 1, HOLD_MS_MAX.into());
@@ -87,6 +88,9 @@ impl Config {
         }
         if i128::from(self.answer_deadline_ms) * 2 > i128::from(self.retention_ms) {
             wrong.push("`answer_deadline_ms` must be at most half of `retention_ms`: a retry must find what its first attempt did".to_owned());
+        }
+        if !matches!(self.level, Level::Decided | Level::Journaled) {
+            wrong.push(format!("`level` must be `journaled` or `decided`: a single node can't reach `{}`", self.level));
         }
         if let Some(url) = &self.public_url {
             let is_http = url.starts_with("http://") || url.starts_with("https://");

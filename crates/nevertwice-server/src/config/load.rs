@@ -21,7 +21,7 @@ pub struct Sources {
     /// The environment; what does not begin with `NEVERTWICE_` is passed over.
     pub environment: HashMap<String, String>,
     /// What the command line says, by key.
-    pub flags: Vec<(&'static str, String)>,
+    pub flags: Vec<(String, String)>,
 }
 
 /// Puts the settings together, and refuses nonsense.
@@ -42,7 +42,7 @@ fn build(sources: &Sources) -> Result<config::Config, config::ConfigError> {
     let environment = Environment::with_prefix(PREFIX).prefix_separator("_").source(Some(sources.environment.clone()));
     builder = builder.add_source(environment);
     for (key, value) in &sources.flags {
-        builder = builder.set_override(*key, value.as_str())?;
+        builder = builder.set_override(key, value.as_str())?;
     }
     builder.build()
 }

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use nevertwice_api::Level;
 use serde::Deserialize;
 use tokio::time::Duration;
 
@@ -59,6 +60,12 @@ settings! {
     log: String = "info".to_owned(), "info";
     /// Whether the log is written as JSON.
     log_json: bool = false, "false";
+    /// When "yes" is said: `journaled` (fsynced on this node) or `decided` (held in memory, lost with the process).
+    level: Level = Level::Journaled, "journaled";
+    /// The most commands and reads that wait to be decided; further ones are told `overloaded`.
+    queue_max: usize = 16_384, "16384";
+    /// A snapshot is made after so many bytes of entries; 0: never.
+    snapshot_bytes: u64 = 536_870_912, "536870912 (512 MiB)";
     /// How long an accepted intent is remembered, for markets and sales that don't say so themselves.
     retention_ms: i64 = 86_400_000, "86400000 (24 h)";
     /// How long a claim of a key in progress holds; it must be shorter than the retention.
