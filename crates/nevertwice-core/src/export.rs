@@ -72,7 +72,8 @@ impl State {
         state.at_ms = shard.at_ms;
         state.intents.set_retention_ms(shard.retention_ms);
         let rising = shard.adoptions.windows(2).all(|pair| matches!(pair, [a, b] if a.epoch < b.epoch && a.seq < b.seq));
-        if !rising || shard.adoptions.len() > ADOPTIONS_MAX || shard.adoptions.last().is_some_and(|last| last.epoch != shard.position.epoch) {
+        if !rising || shard.adoptions.len() > ADOPTIONS_MAX || shard.adoptions.last().is_some_and(|last| last.epoch != shard.position.epoch)
+        {
             return Err(ImportError::OutOfOrder("adoption"));
         }
         state.adoptions = shard.adoptions.into();
