@@ -83,8 +83,11 @@ impl State {
             }
             state.import_record(record)?;
         }
-        if let Body::Sale(sale) = &mut state.body {
-            sale.restore_seats(seats)?;
+        match &mut state.body {
+            Body::Sale(sale) => sale.restore_seats(seats)?,
+            // Entries were applied, so there is something to show.
+            Body::Unopened if state.position.seq > 0 => return Err(ApplyError::Unknown(state.shard.kind.word()).into()),
+            Body::Unopened | Body::Market(_) => {}
         }
         Ok(state)
     }
@@ -113,8 +116,8 @@ impl State {
             (Body::Sale(sale), Record::Candidate(record)) => import_candidate(sale, &record),
             (Body::Sale(sale), Record::Booking(record)) => import_booking(sale, record),
             (_, Record::Intent(IntentRecord { intent, position, at_ms, events })) => {
-                self.intents.insert(&intent, position, at_ms, &events);
-                Ok(())
+                let new = self.intents.insert(&intent, position, at_ms, &events);
+                if new { Ok(()) } else { Err(ImportError::OutOfOrder("intent")) }
             }
             (_, other) => Err(ImportError::OutOfOrder(kind(&other))),
         }

@@ -87,7 +87,7 @@ pub const LIST_MAX: usize = 4_096;
 // The square of the largest holding is exact in a double; the next one's is not.
 const _: () = assert!(HOLDING_MAX * HOLDING_MAX <= AMOUNT_MAX);
 const _: () = assert!((HOLDING_MAX + 1) * (HOLDING_MAX + 1) > AMOUNT_MAX);
-// A position's value is at most twice the curve's integral, which cash and the house's loss bound.
+// A holding's value is at most twice the curve's integral, which cash and the house's loss bound.
 const _: () = assert!(2 * (ISSUANCE_MAX + HOUSE_LOSS_MAX) <= AMOUNT_MAX);
 const _: () = assert!(LOAD_CANDIDATES_MAX <= LIST_MAX && EXPIRE_HOLDS_MAX <= LIST_MAX && PAY_HOLDERS_MAX <= LIST_MAX);
 const _: () = assert!(ADOPTIONS_MAX <= LIST_MAX);
