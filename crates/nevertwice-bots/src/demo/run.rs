@@ -93,7 +93,7 @@ struct Crowd<'a> {
 
 /// Whose work is over.
 enum Over {
-    Market(Asker),
+    Market(Box<Asker>),
     Sale(Box<(Asker, Asker)>),
 }
 
@@ -161,11 +161,12 @@ impl Crowd<'_> {
         for (number, share) in shares.into_iter().enumerate() {
             let asker = Asker::new(self.shared.clone(), self.seed.fork("market", number as u64));
             let (board, left) = (board.clone(), left.clone());
-            workers.spawn(async move { trade(asker, share, board, left).await.map(Over::Market) });
+            workers.spawn(async move { trade(asker, share, board, left).await.map(|asker| Over::Market(Box::new(asker))) });
         }
         let asker = Asker::new(self.shared.clone(), self.seed.fork("goals", 0));
         let (timeline, options) = (self.timeline.clone(), self.options.clone());
-        workers.spawn(async move { goals::replay(asker, timeline, board, bases, options).await.map(Over::Market) });
+        workers
+            .spawn(async move { goals::replay(asker, timeline, board, bases, options).await.map(|asker| Over::Market(Box::new(asker))) });
     }
 
     fn send_candidates(&self, queue: &Arc<Queue>, workers: &mut JoinSet<Result<Over, DemoError>>) {
@@ -202,7 +203,7 @@ impl Told {
             self.doubtful.extend(asker.doubtful);
         };
         match over {
-            Over::Market(asker) => one(asker, |told| &mut told.market),
+            Over::Market(asker) => one(*asker, |told| &mut told.market),
             Over::Sale(both) => {
                 let (first, second) = *both;
                 one(first, |told| &mut told.sale);
