@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use nevertwice_api::{Answer, Backend, BackendStatus, BoxFuture, Failure, Health, Level, Levels, Observer, Reading, Request};
-use nevertwice_core::{Position, Query, ShardId};
+use nevertwice_core::{Position, Query, ShardId, StateHash};
 use tokio::sync::oneshot;
 
 use super::handoff::Handoff;
@@ -34,6 +34,7 @@ pub struct LocalBackend {
     bytes_since: Arc<AtomicU64>,
     keep_from: Arc<AtomicU64>,
     reader: JournalReader,
+    epoch: u32,
     threads: Mutex<Vec<JoinHandle<()>>>,
     _folder: Folder,
 }
@@ -73,6 +74,7 @@ impl LocalBackend {
         let keep_from = Arc::new(AtomicU64::new(u64::MAX));
         let stopping = Arc::new(AtomicBool::new(false));
         let reader = journal.reader();
+        let epoch = journal.epoch();
 
         let sequencer = Sequencer::new(
             queue,
@@ -82,6 +84,7 @@ impl LocalBackend {
             journal.room(),
             options.level,
             draw_seed()?,
+            journal.epoch(),
             restored.states,
             limits,
         );
@@ -114,6 +117,7 @@ impl LocalBackend {
             bytes_since,
             keep_from,
             reader,
+            epoch,
             threads: Mutex::default(),
             _folder: folder,
         };
@@ -141,6 +145,12 @@ impl LocalBackend {
     /// Keeps the journal from this batch on, whatever the snapshots hold, for somebody who still reads it.
     pub fn keep_from(&self, batch: u64) {
         self.keep_from.store(batch, Ordering::Relaxed);
+    }
+
+    /// The epoch of this start, which new entries carry: every start of a folder is an adoption.
+    #[must_use]
+    pub fn epoch(&self) -> u32 {
+        self.epoch
     }
 
     /// Reads the durable journal, beside the sequencer.
@@ -224,6 +234,10 @@ impl Backend for LocalBackend {
             return failed(Failure::LevelUnavailable(level));
         }
         self.put(|reply| Item::Wait(shard, position, level, reply))
+    }
+
+    fn state_hash(&self, shard: ShardId) -> BoxFuture<'static, Result<(Position, StateHash), Failure>> {
+        self.put(|reply| Item::Hash(shard, reply))
     }
 
     fn shards(&self) -> BoxFuture<'static, Result<Vec<ShardId>, Failure>> {

@@ -7,16 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Receiver;
 
 use nevertwice_api::{Answer, Failure, Level, Levels, Reading, Request};
-use nevertwice_core::{Decision, Entry, Position, Query, ShardId, State};
+use nevertwice_core::{Decision, Entry, Position, Query, ShardId, State, StateHash};
 
 use super::handoff::{Group, Handoff};
 use super::queue::{Item, Reply, Waiting};
 use crate::clock::{Clock, Stopwatch};
 use crate::journal::Room;
 use crate::states::{Seed, States, push_entry};
-
-/// The epoch of a shard that is opened here.
-const EPOCH_FIRST: u32 = 1;
 
 /// A shard, and which of its positions are durable.
 struct Shard {
@@ -49,7 +46,6 @@ impl Shard {
 
 /// What one group is decided under.
 struct Now {
-    at_ms: i64,
     durable_ticket: u64,
     poisoned: bool,
     full: bool,
@@ -63,6 +59,8 @@ pub(crate) struct Sequencer {
     room: Room,
     level: Level,
     seed: Seed,
+    /// The epoch of this start: every start is an adoption.
+    epoch: u32,
     shards: HashMap<ShardId, Shard>,
     group: Group,
     ticket: u64,
@@ -88,16 +86,18 @@ impl Sequencer {
         room: Room,
         level: Level,
         seed: Seed,
+        epoch: u32,
         states: States,
         limits: GroupLimits,
     ) -> Sequencer {
-        let shards = states.into_shards().map(|state| {
+        let shards = states.into_shards().map(|mut state| {
+            state.adopt(epoch);
             // What was recovered is durable: the recovery synced it.
             let durable = state.position();
             (state.shard().clone(), Shard { state, durable, marks: VecDeque::new() })
         });
         let shards = shards.collect();
-        Sequencer { items, depth, handoff, clock, room, level, seed, shards, group: Group::default(), ticket: 1, limits }
+        Sequencer { items, depth, handoff, clock, room, level, seed, epoch, shards, group: Group::default(), ticket: 1, limits }
     }
 
     /// Works until it is told to stop, or nobody is left who could ask.
@@ -105,7 +105,6 @@ impl Sequencer {
         while let Ok(first) = self.items.recv() {
             let watch = Stopwatch::start();
             let now = Now {
-                at_ms: self.clock.now_ms(),
                 durable_ticket: self.handoff.durable_ticket(),
                 poisoned: self.handoff.poisoned(),
                 full: self.room.left_bytes().is_some_and(|left| left < self.limits.room_bytes),
@@ -143,6 +142,7 @@ impl Sequencer {
             Item::Submit(request, reply) => self.submit(request, reply, now),
             Item::Read(shard, query, level, reply) => self.read(&shard, &query, level, reply, now),
             Item::Wait(shard, position, level, reply) => self.wait(&shard, position, level, reply, now),
+            Item::Hash(shard, reply) => self.hash(&shard, reply, now),
             Item::Shards(reply) => self.list(reply, now),
             Item::Stop => {}
         }
@@ -151,16 +151,17 @@ impl Sequencer {
 
     fn submit(&mut self, request: Request, reply: Reply<Answer>, now: &Now) {
         let must_wait = self.level == Level::Journaled || request.levels.contains(Level::Journaled);
+        let at_ms = self.clock.now_ms();
         let unopened;
         let (decision, position, safe, durable) = match self.shards.get_mut(&request.shard) {
             Some(shard) => {
                 let safe = shard.is_safe(now.durable_ticket);
-                (shard.state.decide(&request.command, now.at_ms), shard.state.position(), safe, shard.durable)
+                (shard.state.decide(&request.command, at_ms), shard.state.position(), safe, shard.durable)
             }
             None => {
                 // Only an accepted opening makes it a shard: strangers may name as many as they like.
-                unopened = State::new(request.shard.clone(), EPOCH_FIRST, self.seed);
-                (unopened.decide(&request.command, now.at_ms), Position::default(), true, Position::default())
+                unopened = State::new(request.shard.clone(), self.epoch, self.seed);
+                (unopened.decide(&request.command, at_ms), Position::default(), true, Position::default())
             }
         };
         if let Decision::Accepted(entry) = decision {
@@ -195,7 +196,7 @@ impl Sequencer {
             return drop(reply.send(Err(Failure::StorageFull)));
         }
         let shard = self.shards.entry(entry.shard.clone()).or_insert_with_key(|shard| Shard {
-            state: State::new(shard.clone(), EPOCH_FIRST, self.seed),
+            state: State::new(shard.clone(), self.epoch, self.seed),
             durable: Position::default(),
             marks: VecDeque::new(),
         });
@@ -226,7 +227,7 @@ impl Sequencer {
                 (shard.state.read(query), shard.state.position(), safe)
             }
             None => {
-                unopened = State::new(shard.clone(), EPOCH_FIRST, self.seed);
+                unopened = State::new(shard.clone(), self.epoch, self.seed);
                 (unopened.read(query), Position::default(), true)
             }
         };
@@ -245,8 +246,7 @@ impl Sequencer {
 
     fn wait(&mut self, shard: &ShardId, position: Position, level: Level, reply: Reply<Levels>, now: &Now) {
         let Some(shard) = self.shards.get_mut(shard) else { return drop(reply.send(Err(Failure::PositionUnknown))) };
-        let last = shard.state.position();
-        if position.seq == 0 || position.seq > last.seq || position > last || position.epoch < EPOCH_FIRST {
+        if !shard.state.contains(position) {
             return drop(reply.send(Err(Failure::PositionUnknown)));
         }
         let safe = shard.is_safe(now.durable_ticket) || position <= shard.durable;
@@ -258,6 +258,22 @@ impl Sequencer {
             drop(reply.send(Ok(Levels::reached(Level::Decided))));
         } else {
             self.group.waiting.push(Waiting::Wait(reply));
+        }
+    }
+
+    fn hash(&mut self, shard: &ShardId, reply: Reply<(Position, StateHash)>, now: &Now) {
+        let Some(shard) = self.shards.get_mut(shard) else {
+            let unopened = State::new(shard.clone(), self.epoch, self.seed);
+            return drop(reply.send(Ok((unopened.position(), unopened.state_hash()))));
+        };
+        let safe = shard.is_safe(now.durable_ticket);
+        let hash = (shard.state.position(), shard.state.state_hash());
+        if safe {
+            drop(reply.send(Ok(hash)));
+        } else if now.poisoned {
+            drop(reply.send(Err(Failure::JournalFailed)));
+        } else {
+            self.group.waiting.push(Waiting::Hash(reply, hash));
         }
     }
 
