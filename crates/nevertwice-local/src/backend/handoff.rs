@@ -47,11 +47,12 @@ pub(crate) struct Handoff {
     durable_ticket: AtomicU64,
     poisoned: AtomicBool,
     bytes_max: usize,
+    items_max: usize,
 }
 
 impl Handoff {
-    /// `bytes_max`: what may wait for the syncer before the sequencer does.
-    pub(crate) fn new(bytes_max: usize) -> Handoff {
+    /// `bytes_max` and `items_max`: what may wait for the syncer before the sequencer does.
+    pub(crate) fn new(bytes_max: usize, items_max: usize) -> Handoff {
         Handoff {
             pending: Mutex::default(),
             decided: Condvar::new(),
@@ -59,13 +60,16 @@ impl Handoff {
             durable_ticket: AtomicU64::new(0),
             poisoned: AtomicBool::new(false),
             bytes_max,
+            items_max,
         }
     }
 
     /// Hands a group over; waits while too much is waiting.
     pub(crate) fn put(&self, group: &mut Group, ticket: u64, decide: Duration) {
         let mut pending = self.pending();
-        while pending.batch.frame.payload().len() >= self.bytes_max {
+        while pending.batch.frame.payload().len() >= self.bytes_max
+            || (pending.batch.items > 0 && pending.batch.items + group.items > self.items_max)
+        {
             pending.sequencer_waits = true;
             pending = self.taken.wait(pending).unwrap_or_else(PoisonError::into_inner);
         }

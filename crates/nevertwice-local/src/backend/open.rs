@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use nevertwice_api::{Answer, Backend, BackendStatus, BoxFuture, Failure, Health, Level, Levels, Observer, Reading, Request};
-use nevertwice_core::{Position, Query, ShardId};
+use nevertwice_core::{Position, Query, ShardId, StateHash};
 use tokio::sync::oneshot;
 
 use super::handoff::Handoff;
@@ -21,6 +21,10 @@ use crate::folder::Folder;
 use crate::journal::JournalReader;
 use crate::restore::{RestoreReport, check_clock, draw_seed, restore};
 use crate::storage::Storage;
+
+/// How many commands and reads are decided before they are handed on. Less than a group, so that the syncer does not wait for
+/// the last of many.
+const TURN_ITEMS_MAX: usize = 256;
 
 /// The in-process backend.
 pub struct LocalBackend {
@@ -61,11 +65,11 @@ impl LocalBackend {
 
         let group_bytes_max = options.group_bytes_max();
         let limits = GroupLimits {
-            items_max: options.group_items_max,
+            items_max: options.group_items_max.min(TURN_ITEMS_MAX),
             bytes_max: group_bytes_max,
             room_bytes: options.journal.segment_bytes.min(8 * group_bytes_max as u64),
         };
-        let handoff = Arc::new(Handoff::new(group_bytes_max));
+        let handoff = Arc::new(Handoff::new(group_bytes_max, options.group_items_max));
         let (items, queue) = channel();
         let (wishes, wished) = channel();
         let depth = Arc::new(AtomicUsize::new(0));
@@ -224,6 +228,10 @@ impl Backend for LocalBackend {
             return failed(Failure::LevelUnavailable(level));
         }
         self.put(|reply| Item::Wait(shard, position, level, reply))
+    }
+
+    fn state_hash(&self, shard: ShardId) -> BoxFuture<'static, Result<(Position, StateHash), Failure>> {
+        self.put(|reply| Item::Hash(shard, reply))
     }
 
     fn shards(&self) -> BoxFuture<'static, Result<Vec<ShardId>, Failure>> {

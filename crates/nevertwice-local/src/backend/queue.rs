@@ -1,7 +1,7 @@
 //! What callers put before the sequencer, and what they get back.
 
 use nevertwice_api::{Answer, Failure, Level, Levels, Reading, Request};
-use nevertwice_core::{Position, Query, ShardId};
+use nevertwice_core::{Position, Query, ShardId, StateHash};
 use tokio::sync::oneshot;
 
 /// Where one answer goes. Its receiver may be gone: who hangs up loses the answer and nothing else.
@@ -15,6 +15,8 @@ pub(crate) enum Item {
     Read(ShardId, Query, Level, Reply<Reading>),
     /// Wait until a position is safe.
     Wait(ShardId, Position, Level, Reply<Levels>),
+    /// Sum the state hash.
+    Hash(ShardId, Reply<(Position, StateHash)>),
     /// List the shards.
     Shards(Reply<Vec<ShardId>>),
     /// Answer all before this, then end.
@@ -28,6 +30,7 @@ impl Item {
             Item::Submit(_, reply) => drop(reply.send(Err(failure))),
             Item::Read(_, _, _, reply) => drop(reply.send(Err(failure))),
             Item::Wait(_, _, _, reply) => drop(reply.send(Err(failure))),
+            Item::Hash(_, reply) => drop(reply.send(Err(failure))),
             Item::Shards(reply) => drop(reply.send(Err(failure))),
             Item::Stop => {}
         }
@@ -39,6 +42,7 @@ pub(crate) enum Waiting {
     Submit(Reply<Answer>, Answer),
     Read(Reply<Reading>, Reading),
     Wait(Reply<Levels>),
+    Hash(Reply<(Position, StateHash)>, Position, StateHash),
     Shards(Reply<Vec<ShardId>>, Vec<ShardId>),
 }
 
@@ -49,6 +53,7 @@ impl Waiting {
             Waiting::Submit(reply, answer) => drop(reply.send(Ok(answer))),
             Waiting::Read(reply, reading) => drop(reply.send(Ok(reading))),
             Waiting::Wait(reply) => drop(reply.send(Ok(Levels::reached(Level::Journaled)))),
+            Waiting::Hash(reply, position, hash) => drop(reply.send(Ok((position, hash)))),
             Waiting::Shards(reply, shards) => drop(reply.send(Ok(shards))),
         }
     }
@@ -59,6 +64,7 @@ impl Waiting {
             Waiting::Submit(reply, _) => drop(reply.send(Err(failure))),
             Waiting::Read(reply, _) => drop(reply.send(Err(failure))),
             Waiting::Wait(reply) => drop(reply.send(Err(failure))),
+            Waiting::Hash(reply, _, _) => drop(reply.send(Err(failure))),
             Waiting::Shards(reply, _) => drop(reply.send(Err(failure))),
         }
     }

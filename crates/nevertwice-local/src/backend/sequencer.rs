@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Receiver;
 
 use nevertwice_api::{Answer, Failure, Level, Levels, Reading, Request};
-use nevertwice_core::{Decision, Entry, Position, Query, ShardId, State};
+use nevertwice_core::{Decision, Entry, Position, Query, ShardId, State, StateHash};
 
 use super::handoff::{Group, Handoff};
 use super::queue::{Item, Reply, Waiting};
@@ -49,7 +49,6 @@ impl Shard {
 
 /// What one group is decided under.
 struct Now {
-    at_ms: i64,
     durable_ticket: u64,
     poisoned: bool,
     full: bool,
@@ -105,7 +104,6 @@ impl Sequencer {
         while let Ok(first) = self.items.recv() {
             let watch = Stopwatch::start();
             let now = Now {
-                at_ms: self.clock.now_ms(),
                 durable_ticket: self.handoff.durable_ticket(),
                 poisoned: self.handoff.poisoned(),
                 full: self.room.left_bytes().is_some_and(|left| left < self.limits.room_bytes),
@@ -143,6 +141,7 @@ impl Sequencer {
             Item::Submit(request, reply) => self.submit(request, reply, now),
             Item::Read(shard, query, level, reply) => self.read(&shard, &query, level, reply, now),
             Item::Wait(shard, position, level, reply) => self.wait(&shard, position, level, reply, now),
+            Item::Hash(shard, reply) => self.hash(&shard, reply, now),
             Item::Shards(reply) => self.list(reply, now),
             Item::Stop => {}
         }
@@ -150,17 +149,19 @@ impl Sequencer {
     }
 
     fn submit(&mut self, request: Request, reply: Reply<Answer>, now: &Now) {
+        // Read for each command: a caller that has seen an answer may count on the next one not being decided before it.
+        let at_ms = self.clock.now_ms();
         let must_wait = self.level == Level::Journaled || request.levels.contains(Level::Journaled);
         let unopened;
         let (decision, position, safe, durable) = match self.shards.get_mut(&request.shard) {
             Some(shard) => {
                 let safe = shard.is_safe(now.durable_ticket);
-                (shard.state.decide(&request.command, now.at_ms), shard.state.position(), safe, shard.durable)
+                (shard.state.decide(&request.command, at_ms), shard.state.position(), safe, shard.durable)
             }
             None => {
                 // Only an accepted opening makes it a shard: strangers may name as many as they like.
                 unopened = State::new(request.shard.clone(), EPOCH_FIRST, self.seed);
-                (unopened.decide(&request.command, now.at_ms), Position::default(), true, Position::default())
+                (unopened.decide(&request.command, at_ms), Position::default(), true, Position::default())
             }
         };
         if let Decision::Accepted(entry) = decision {
@@ -258,6 +259,23 @@ impl Sequencer {
             drop(reply.send(Ok(Levels::reached(Level::Decided))));
         } else {
             self.group.waiting.push(Waiting::Wait(reply));
+        }
+    }
+
+    fn hash(&mut self, shard: &ShardId, reply: Reply<(Position, StateHash)>, now: &Now) {
+        let Some(shard) = self.shards.get_mut(shard) else {
+            let unopened = State::new(shard.clone(), EPOCH_FIRST, self.seed);
+            return drop(reply.send(Ok((unopened.position(), unopened.state_hash()))));
+        };
+        let safe = shard.is_safe(now.durable_ticket);
+        if now.poisoned && !safe {
+            return drop(reply.send(Err(Failure::JournalFailed)));
+        }
+        let (position, hash) = (shard.state.position(), shard.state.state_hash());
+        if safe || self.level == Level::Decided {
+            drop(reply.send(Ok((position, hash))));
+        } else {
+            self.group.waiting.push(Waiting::Hash(reply, position, hash));
         }
     }
 

@@ -5,6 +5,7 @@ mod backend_crash;
 mod backend_faults;
 mod backend_snapshots;
 mod commands;
+mod conformance;
 mod journal_crash;
 mod journal_damage;
 mod journal_limits;
