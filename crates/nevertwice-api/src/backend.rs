@@ -52,7 +52,7 @@ pub enum Failure {
     /// The journal can't be written any more; nothing is decided until a restart. What was asked may or may not have happened
     /// if it was under way: the same key tells, after the restart.
     JournalFailed,
-    /// The disk is full; nothing is decided until there is space and a restart.
+    /// The disk is full; nothing is decided until there is space.
     StorageFull,
     /// The deadline passed, or the answer was lost, before the level was reached. The same key tells.
     OutcomeUnknown,

@@ -142,7 +142,7 @@ catalogue! {
     // The server.
     Overloaded = "overloaded", 503, retry, "Too much is waiting";
     JournalFailed = "journal_failed", 503, retry, "The journal can't be written, and nothing is decided until a restart";
-    StorageFull = "storage_full", 503, retry, "The disk is full, and nothing is decided until there is space and a restart";
+    StorageFull = "storage_full", 503, retry, "The disk is full, and nothing is decided until there is space";
     OutcomeUnknown = "outcome_unknown", 503, retry, "The answer did not come in time; the same key tells what became of it";
     ShuttingDown = "shutting_down", 503, retry, "The server is about to stop";
     PositionUnknown = "position_unknown", 404, final, "The position is not one of the shard's history";

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::limits::ADOPTIONS_MAX;
 use crate::market::{Account, Holding, Instrument, Market};
 use crate::record::{
     AccountRecord, BookingRecord, CandidateRecord, HoldingRecord, InstrumentRecord, IntentRecord, LevelRecord, MarketRecord, Record,
@@ -49,6 +50,7 @@ impl State {
             position: self.position,
             at_ms: self.at_ms,
             retention_ms: self.intents.retention_ms(),
+            adoptions: self.adoptions.iter().copied().collect(),
         }));
         match &self.body {
             Body::Unopened => {}
@@ -69,6 +71,11 @@ impl State {
         state.position = shard.position;
         state.at_ms = shard.at_ms;
         state.intents.set_retention_ms(shard.retention_ms);
+        let rising = shard.adoptions.windows(2).all(|pair| matches!(pair, [a, b] if a.epoch < b.epoch && a.seq < b.seq));
+        if !rising || shard.adoptions.len() > ADOPTIONS_MAX || shard.adoptions.last().is_some_and(|last| last.epoch != shard.position.epoch) {
+            return Err(ImportError::OutOfOrder("adoption"));
+        }
+        state.adoptions = shard.adoptions.into();
         let mut seats = 0;
         for record in records {
             if let Record::Sale(sale) = &record {
@@ -76,8 +83,11 @@ impl State {
             }
             state.import_record(record)?;
         }
-        if let Body::Sale(sale) = &mut state.body {
-            sale.restore_seats(seats)?;
+        match &mut state.body {
+            Body::Sale(sale) => sale.restore_seats(seats)?,
+            // Entries were applied, so there is something to show.
+            Body::Unopened if state.position.seq > 0 => return Err(ApplyError::Unknown(state.shard.kind.word()).into()),
+            Body::Unopened | Body::Market(_) => {}
         }
         Ok(state)
     }
@@ -106,8 +116,8 @@ impl State {
             (Body::Sale(sale), Record::Candidate(record)) => import_candidate(sale, &record),
             (Body::Sale(sale), Record::Booking(record)) => import_booking(sale, record),
             (_, Record::Intent(IntentRecord { intent, position, at_ms, events })) => {
-                self.intents.insert(&intent, position, at_ms, &events);
-                Ok(())
+                let new = self.intents.insert(&intent, position, at_ms, &events);
+                if new { Ok(()) } else { Err(ImportError::OutOfOrder("intent")) }
             }
             (_, other) => Err(ImportError::OutOfOrder(kind(&other))),
         }

@@ -43,8 +43,15 @@ impl Intents {
         self.retention_ms = retention_ms;
     }
 
-    pub(crate) const fn is_full(&self) -> bool {
-        self.packed.len() >= INTENTS_MAX
+    /// Whether no more may be remembered. Where the oldest has ended, the next one makes room for itself.
+    pub(crate) fn is_full(&self, at_ms: i64) -> bool {
+        self.packed.len() >= INTENTS_MAX && self.oldest_is_live(at_ms)
+    }
+
+    fn oldest_is_live(&self, at_ms: i64) -> bool {
+        let Some(&Place { hash, seq }) = self.order.front().and_then(VecDeque::front) else { return false };
+        let oldest = self.packed.get(hash, |packed| is_of(packed, seq)).and_then(|packed| prefix(packed));
+        oldest.is_some_and(|(_, accepted_at)| self.is_live(accepted_at, at_ms))
     }
 
     pub(crate) const fn len(&self) -> usize {
@@ -83,16 +90,23 @@ impl Intents {
         self.insert(&entry.intent, entry.position, entry.at_ms, &entry.events);
     }
 
-    /// Remembers an intent that was accepted at that place. Callers insert in the order of acceptance.
-    pub(crate) fn insert(&mut self, intent: &Intent, position: Position, at_ms: i64, events: &Vec<Event>) {
+    /// Remembers an intent that was accepted at that place; `false` if it replaced one of the same key. Callers insert in the
+    /// order of acceptance.
+    pub(crate) fn insert(&mut self, intent: &Intent, position: Position, at_ms: i64, events: &Vec<Event>) -> bool {
         let Intent { principal, key, .. } = intent;
         let hash = self.hash(principal, key);
         let packed = self.packer.pack(intent, position, at_ms, events);
-        match self.packed.get_mut(hash, |packed| belongs_to(packed, principal, key)) {
+        let known = match self.packed.get_mut(hash, |packed| belongs_to(packed, principal, key)) {
             // The one before it had ended; its place in the order is passed over when its turn comes.
-            Some(old) => *old = packed,
-            None => self.packed.insert(hash, packed),
-        }
+            Some(old) => {
+                *old = packed;
+                true
+            }
+            None => {
+                self.packed.insert(hash, packed);
+                false
+            }
+        };
         let place = Place { hash, seq: position.seq };
         match self.order.back_mut() {
             Some(piece) if piece.len() < PIECE => piece.push_back(place),
@@ -102,6 +116,7 @@ impl Intents {
                 self.order.push_back(piece);
             }
         }
+        !known
     }
 
     fn purge(&mut self, at_ms: i64) {

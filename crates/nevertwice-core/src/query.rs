@@ -181,7 +181,11 @@ impl Market {
                 if *quantity < 1 || *quantity > quantity_max {
                     return Err(Rejection::QuantityOutOfRange { quantity_max });
                 }
-                Ok(View::Quote(Quote::of(self, instrument, *side, *quantity)?))
+                let quote = Quote::of(self, instrument, *side, *quantity)?;
+                if *side == Side::Buy {
+                    quote.check_holding(self)?;
+                }
+                Ok(View::Quote(quote))
             }
             Query::Account { account } => Ok(View::Account(self.account(account).ok_or(Rejection::UnknownAccount)?.view())),
             Query::Holdings { account, from } => {

@@ -34,6 +34,8 @@ rejections! {
         /// What the key did.
         position: Position,
     } = "fingerprint_mismatch",
+    /// The clock shows an instant that the core doesn't accept.
+    InstantOutOfRange = "instant_out_of_range",
     /// The intent's time has run out, and nothing is known of its key.
     IntentExpired {
         /// When it ran out.
@@ -46,8 +48,6 @@ rejections! {
     } = "intent_expiry_too_far",
     /// The shard remembers as many intents as it may.
     IntentsFull = "intents_full",
-    /// The clock shows an instant that the core doesn't accept.
-    InstantOutOfRange = "instant_out_of_range",
 
     // -- the shard ----------------------------------------------------------------------------------------------------------
     /// There is no such market.
@@ -69,8 +69,6 @@ rejections! {
         /// The most it may be.
         max: i64,
     } = "setting_out_of_range",
-    /// It is so already.
-    NoChange = "no_change",
 
     // -- market -------------------------------------------------------------------------------------------------------------
     /// The market's mode doesn't allow it.
@@ -201,11 +199,6 @@ rejections! {
     UnknownBooking = "unknown_booking",
     /// Somebody else's payment or intent owns the booking, or none does any more.
     NotOwner = "not_owner",
-    /// The hold's time is over, so no payment may begin.
-    HoldExpired {
-        /// When it ended.
-        hold_expires_at: i64,
-    } = "hold_expired",
     /// The booking is in a state that doesn't allow it.
     BookingNotPayable {
         /// The state.
@@ -215,6 +208,15 @@ rejections! {
     AlreadyPaid = "already_paid",
     /// The booking is released; what is paid now has to be given back.
     AlreadyReleased = "already_released",
+    /// The hold's time is over, so no payment may begin.
+    HoldExpired {
+        /// When it ended.
+        hold_expires_at: i64,
+    } = "hold_expired",
+
+    // -- any shard ----------------------------------------------------------------------------------------------------------
+    /// It is so already.
+    NoChange = "no_change",
     /// A counter would fall below zero. Nothing was done, and somebody has to look.
     InvariantBroken {
         /// What would have been broken.

@@ -11,9 +11,6 @@ use super::writer::Writer;
 /// The version that is written. Older ones stay readable for ever.
 pub const VERSION: u8 = 1;
 
-/// The most bytes of one encoded entry or record: 1 MiB.
-pub const ENCODED_MAX: usize = 1 << 20;
-
 /// Why bytes are not an entry or a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeError {

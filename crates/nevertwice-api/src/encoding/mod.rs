@@ -9,4 +9,4 @@ mod layout;
 mod reader;
 mod writer;
 
-pub use layout::{DecodeError, ENCODED_MAX, VERSION, decode_entry, decode_record, encode_entry, encode_record};
+pub use layout::{DecodeError, VERSION, decode_entry, decode_record, encode_entry, encode_record};

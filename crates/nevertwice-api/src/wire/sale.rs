@@ -7,14 +7,21 @@ use utoipa::ToSchema;
 use crate::Level;
 use crate::person::reference;
 
+/// Reads a member that may be null but not absent.
+fn said<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    Option::deserialize(deserializer)
+}
+
 /// A level and its cap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LevelCap {
     /// Its name.
     pub level: String,
-    /// The most live bookings on it; absent or null: the total bounds it; 0: nobody is admitted.
-    #[serde(default)]
+    /// The most live bookings on it; null: the total bounds it; 0: nobody is admitted. It has to be there: a member that was
+    /// forgotten must not lift a cap.
+    #[serde(deserialize_with = "said")]
+    #[schema(required = true)]
     pub cap: Option<i64>,
 }
 

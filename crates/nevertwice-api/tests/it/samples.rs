@@ -144,6 +144,7 @@ pub(crate) fn records() -> Vec<Record> {
             position: position(2, 17),
             at_ms: 1_784_000_000_123,
             retention_ms: 86_400_000,
+            adoptions: vec![position(1, 1), position(2, 9)],
         }),
         Record::Market(MarketRecord {
             decimals: 2,

@@ -66,3 +66,10 @@ fn every_state_has_one_word_in_the_core_and_on_the_wire() {
         assert_eq!(serde_json::to_value(wire::InstrumentState::from(*state)).expect("a state can be written"), state.word());
     }
 }
+
+#[test]
+fn a_forgotten_cap_lifts_none() {
+    assert!(serde_json::from_str::<wire::LevelCap>(r#"{"level":"north"}"#).is_err());
+    let lifted = serde_json::from_str::<wire::LevelCap>(r#"{"level":"north","cap":null}"#).expect("null lifts the cap");
+    assert_eq!(lifted.cap, None);
+}

@@ -32,14 +32,14 @@ fields! {
 
 impl ListInstrument {
     pub(crate) fn decide(&self, market: &Market) -> Result<InstrumentListed, Rejection> {
+        in_range("slope", self.slope, 0, AMOUNT_MAX)?;
+        check_base(self.base, self.slope)?;
         if market.instrument_number(&self.instrument).is_some() {
             return Err(Rejection::InstrumentExists);
         }
         if market.instruments().len() >= INSTRUMENTS_MAX {
             return Err(Rejection::InstrumentsFull);
         }
-        in_range("slope", self.slope, 0, AMOUNT_MAX)?;
-        check_base(self.base, self.slope)?;
         Ok(InstrumentListed { instrument: self.instrument.clone(), base: self.base, slope: self.slope })
     }
 }

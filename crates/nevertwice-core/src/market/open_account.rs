@@ -42,13 +42,13 @@ fields! {
 
 impl OpenAccount {
     pub(crate) fn decide(&self, market: &Market) -> Result<AccountOpened, Rejection> {
+        in_range("opening_balance", self.opening_balance, 0, AMOUNT_MAX)?;
         if market.account(&self.account).is_some() {
             return Err(Rejection::AccountExists);
         }
         if market.accounts().len() >= ACCOUNTS_MAX {
             return Err(Rejection::AccountsFull);
         }
-        in_range("opening_balance", self.opening_balance, 0, AMOUNT_MAX)?;
         // The issuance account is minus what was issued.
         let remaining = add(ISSUANCE_MAX, market.issuance).unwrap_or_default();
         if self.opening_balance > remaining {

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use super::{Holding, Instrument, InstrumentState, Market, MarketMode};
 use crate::amount::{add, bounded, fee, released_cost, sub, within_slippage};
 use crate::fields::{fields, words};
-use crate::limits::{AMOUNT_MAX, BPS, NOTIONAL_MAX};
+use crate::limits::{AMOUNT_MAX, BPS, HOLDING_MAX, NOTIONAL_MAX};
 use crate::{ApplyError, Name, Rejection, curve};
 
 words! {
@@ -103,6 +103,12 @@ impl OrderFilled {
 }
 
 impl Quote {
+    /// Refuses what would take the instrument's net, and so an account's holding, past the market's bound.
+    pub(crate) fn check_holding(&self, market: &Market) -> Result<(), Rejection> {
+        let holding_max = market.limits.holding_max;
+        if self.net_after > holding_max { Err(Rejection::HoldingTooLarge { holding_max }) } else { Ok(()) }
+    }
+
     /// What `quantity` shares would cost or bring, from the instrument's present net. The quantity is in range.
     pub(crate) fn of(market: &Market, instrument: &Instrument, side: Side, quantity: i64) -> Result<Self, Rejection> {
         let net = instrument.net;
@@ -110,7 +116,8 @@ impl Quote {
             Side::Buy => (net, net.saturating_add(quantity)),
             Side::Sell => (net.saturating_sub(quantity), net.saturating_sub(quantity)),
         };
-        if net_after > market.limits.holding_max {
+        // Where the curve has no price there is no quote, and so nothing that a limit could be compared with.
+        if net_after > HOLDING_MAX {
             return Err(Rejection::HoldingTooLarge { holding_max: market.limits.holding_max });
         }
         if net_after < 0 {
@@ -162,13 +169,14 @@ impl PlaceOrder {
         }
         let quote = Quote::of(market, instrument, self.side, self.quantity)?;
         self.check_price(&quote)?;
+        if self.side == Side::Buy {
+            // No account holds more than all together.
+            quote.check_holding(market)?;
+        }
 
         let (shares, cost, balance) = match self.side {
             Side::Buy => {
                 let shares = held.shares.saturating_add(self.quantity);
-                if shares > market.limits.holding_max {
-                    return Err(Rejection::HoldingTooLarge { holding_max: market.limits.holding_max });
-                }
                 if account.balance < quote.total {
                     return Err(Rejection::InsufficientBalance { balance: account.balance, required: quote.total });
                 }
@@ -183,7 +191,11 @@ impl PlaceOrder {
             }
         };
         let too_large = Rejection::AmountTooLarge;
-        let (Some(cost), Some(balance)) = (cost, balance) else { return Err(too_large) };
+        let cash = match self.side {
+            Side::Buy => add(instrument.cash, quote.notional),
+            Side::Sell => sub(instrument.cash, quote.notional),
+        };
+        let (Some(cost), Some(balance), Some(_)) = (cost, balance, cash) else { return Err(too_large) };
         let Some((marked_profit, marked_score)) = marked(account.marked_score, held, shares, quote.price_after, cost) else {
             return Err(too_large);
         };

@@ -3,7 +3,9 @@
 use super::list_instrument::check_base;
 use super::{InstrumentState, Market};
 use crate::amount::sub;
+use crate::decide::in_range;
 use crate::fields::fields;
+use crate::limits::AMOUNT_MAX;
 use crate::{ApplyError, Name, Rejection, curve};
 
 /// Moves an instrument's base: a match event changes what a share is worth. A frozen instrument can be repriced.
@@ -35,17 +37,22 @@ fields! {
 
 impl Reprice {
     pub(crate) fn decide(&self, market: &Market) -> Result<InstrumentRepriced, Rejection> {
+        in_range("base", self.base, 0, AMOUNT_MAX)?;
         let (_, instrument) = market.instrument(&self.instrument).ok_or(Rejection::UnknownInstrument)?;
         if instrument.state == InstrumentState::Settled {
             return Err(Rejection::InstrumentSettled { price: instrument.settled_price });
         }
+        // Which base is the least depends on the instrument, so it can be asked only now.
         check_base(self.base, instrument.slope)?;
         if self.base == instrument.base {
             return Err(Rejection::NoChange);
         }
         let debt = |base| curve::integral(base, instrument.slope, instrument.net).ok_or(Rejection::AmountTooLarge);
         let price_after = curve::price(self.base, instrument.slope, instrument.net).ok_or(Rejection::AmountTooLarge)?;
-        let house_loss = market.house_loss_with(debt(instrument.base)?, debt(self.base)?).ok_or(Rejection::AmountTooLarge)?;
+        // What the house may still pay out for this instrument stays an amount, so that no sale or payout can fail for its size.
+        let debt_after = debt(self.base)?;
+        sub(debt_after, instrument.cash).ok_or(Rejection::AmountTooLarge)?;
+        let house_loss = market.house_loss_with(debt(instrument.base)?, debt_after).ok_or(Rejection::AmountTooLarge)?;
         let house_loss_max = market.limits.house_loss_max;
         // A step down is always allowed: it never makes the loss larger.
         if house_loss > house_loss_max && house_loss > market.house_loss {

@@ -1,7 +1,7 @@
 //! Fixes an instrument's last price and ends its trading.
 
 use super::{InstrumentState, Market};
-use crate::amount::bounded;
+use crate::amount::{bounded, sub};
 use crate::decide::in_range;
 use crate::fields::fields;
 use crate::limits::AMOUNT_MAX;
@@ -32,13 +32,15 @@ fields! {
 
 impl SettleInstrument {
     pub(crate) fn decide(&self, market: &Market) -> Result<InstrumentSettled, Rejection> {
+        in_range("price", self.price, 0, AMOUNT_MAX)?;
         let (_, instrument) = market.instrument(&self.instrument).ok_or(Rejection::UnknownInstrument)?;
         if instrument.state == InstrumentState::Settled {
             return Err(Rejection::InstrumentSettled { price: instrument.settled_price });
         }
-        in_range("price", self.price, 0, AMOUNT_MAX)?;
         let owed = i128::from(self.price).saturating_mul(i128::from(instrument.net));
         let owed = bounded(owed).ok_or(Rejection::AmountTooLarge)?;
+        // Paying all holders leaves the cash an amount, so that no payout can fail for its size.
+        sub(owed, instrument.cash).ok_or(Rejection::AmountTooLarge)?;
         let debt = curve::integral(instrument.base, instrument.slope, instrument.net).ok_or(Rejection::AmountTooLarge)?;
         let house_loss = market.house_loss_with(debt, owed).ok_or(Rejection::AmountTooLarge)?;
         let house_loss_max = market.limits.house_loss_max;

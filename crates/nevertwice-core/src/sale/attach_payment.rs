@@ -30,14 +30,14 @@ fields! {
 impl AttachPayment {
     pub(crate) fn decide(&self, sale: &Sale) -> Result<PaymentAttached, Rejection> {
         let booking = sale.find_booking(self.booking)?;
+        if booking.payment.as_ref() != Some(&self.payment) {
+            return Err(Rejection::NotOwner);
+        }
         match booking.state {
             BookingState::Paying | BookingState::Closing => {}
             BookingState::Paid => return Err(Rejection::AlreadyPaid),
             BookingState::Released => return Err(Rejection::AlreadyReleased),
-            state => return Err(Rejection::BookingNotPayable { state }),
-        }
-        if booking.payment.as_ref() != Some(&self.payment) {
-            return Err(Rejection::NotOwner);
+            state @ BookingState::Admitted => return Err(Rejection::BookingNotPayable { state }),
         }
         if booking.url.as_ref() == Some(&self.url) {
             return Err(Rejection::NoChange);

@@ -71,7 +71,8 @@ impl HoldsExpired {
             let booking = sale.booking(hold.booking).ok_or(ApplyError::Unknown("booking"))?;
             let before = match hold.state {
                 BookingState::Released => BookingState::Admitted,
-                _ => BookingState::Paying,
+                BookingState::Closing => BookingState::Paying,
+                _ => return Err(ApplyError::Inconsistent("hold")),
             };
             if booking.state != before || booking.seat != hold.seat {
                 return Err(ApplyError::Inconsistent("hold"));

@@ -59,7 +59,9 @@ fields! {
 impl LoadCandidates {
     pub(crate) fn decide(&self, sale: &Sale) -> Result<CandidatesLoaded, Rejection> {
         in_range("candidates", self.candidates.len() as i64, 1, LOAD_CANDIDATES_MAX as i64)?;
-        if sale.candidates().len().saturating_add(self.candidates.len()) > CANDIDATES_MAX {
+        // Those that are known already take no place, so a full list can still be changed.
+        let added = self.candidates.iter().filter(|fact| sale.candidate(&fact.candidate).is_none()).count();
+        if sale.candidates().len().saturating_add(added) > CANDIDATES_MAX {
             return Err(Rejection::CandidatesFull);
         }
         let unknown_levels = u64::MAX.checked_shl(u32::try_from(sale.levels.len()).unwrap_or(u32::MAX)).unwrap_or(0);

@@ -55,12 +55,7 @@ fields! {
 impl OpenSale {
     pub(crate) fn decide(&self) -> Result<SaleOpened, Rejection> {
         in_range("levels", self.levels.len() as i64, 1, LEVELS_MAX as i64)?;
-        for (number, LevelCap { level, cap }) in self.levels.iter().enumerate() {
-            in_range("cap", cap.unwrap_or(0), 0, SEATS_MAX)?;
-            if self.levels.iter().take(number).any(|earlier| earlier.level == *level) {
-                return Err(Rejection::SettingOutOfRange { setting: "levels of one name", min: 1, max: 1 });
-            }
-        }
+        check_levels(&self.levels)?;
         in_range("total_cap", self.total_cap, 0, SEATS_MAX)?;
         in_range("hold_ms", self.hold_ms, 1, HOLD_MS_MAX)?;
         in_range("opens_at", self.opens_at, 0, AT_MS_MAX)?;
@@ -75,4 +70,15 @@ impl OpenSale {
             retention_ms: self.retention_ms,
         })
     }
+}
+
+/// Every cap is a number of seats, and no level is named twice.
+pub(super) fn check_levels(levels: &[LevelCap]) -> Result<(), Rejection> {
+    for (number, LevelCap { level, cap }) in levels.iter().enumerate() {
+        in_range("cap", cap.unwrap_or(0), 0, SEATS_MAX)?;
+        if levels.iter().take(number).any(|earlier| earlier.level == *level) {
+            return Err(Rejection::SettingOutOfRange { setting: "levels of one name", min: 1, max: 1 });
+        }
+    }
+    Ok(())
 }

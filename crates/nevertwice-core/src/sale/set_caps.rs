@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::open_sale::check_levels;
 use super::{LevelCap, Sale};
 use crate::decide::in_range;
 use crate::fields::fields;
@@ -11,7 +12,7 @@ use crate::{ApplyError, Rejection};
 /// Changes caps: those of the named levels, and the total if one is given. None may be below what is live.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetCaps {
-    /// Levels and their new caps; a level without a cap is bounded by the total.
+    /// Levels and their new caps, each named once; a level without a cap is bounded by the total.
     pub levels: Vec<LevelCap>,
     /// The new total.
     pub total_cap: Option<i64>,
@@ -32,10 +33,13 @@ impl SetCaps {
         in_range("levels", self.levels.len() as i64, 0, LEVELS_MAX as i64)?;
         let total_cap = self.total_cap.unwrap_or(sale.total_cap);
         in_range("total_cap", total_cap, 0, SEATS_MAX)?;
+        check_levels(&self.levels)?;
+        if self.levels.iter().any(|change| sale.level(&change.level).is_none()) {
+            return Err(Rejection::UnknownLevel);
+        }
         let mut changes = total_cap != sale.total_cap;
         for LevelCap { level: name, cap } in &self.levels {
             let (_, level) = sale.level(name).ok_or(Rejection::UnknownLevel)?;
-            in_range("cap", cap.unwrap_or(0), 0, SEATS_MAX)?;
             if cap.is_some_and(|cap| cap < level.live) {
                 return Err(Rejection::CapBelowLive { level: Some(name.clone()), live: level.live });
             }

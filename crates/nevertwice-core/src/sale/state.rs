@@ -4,6 +4,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use crate::fields::words;
+use crate::limits::SEATS_MAX;
 use crate::table::{Seed, Tables};
 use crate::{ApplyError, CandidateId, IdempotencyKey, Name, PaymentId, PaymentUrl, Position, Principal, Rejection};
 
@@ -118,6 +119,10 @@ impl Sale {
 
     /// Rebuilds the free list after a load: every number up to `seats` that none of the live bookings has.
     pub(crate) fn restore_seats(&mut self, seats: u32) -> Result<(), ApplyError> {
+        // A forged number must not make a free list that fills the memory.
+        if i64::from(seats) > SEATS_MAX {
+            return Err(ApplyError::OutOfRange("seats"));
+        }
         let mut free: BTreeSet<u32> = (1..=seats).collect();
         let mut taken_twice = false;
         self.bookings.for_each(|booking| taken_twice |= booking.state.is_live() && !free.remove(&booking.seat));

@@ -38,6 +38,7 @@ pub struct LocalBackend {
     bytes_since: Arc<AtomicU64>,
     keep_from: Arc<AtomicU64>,
     reader: JournalReader,
+    epoch: u32,
     threads: Mutex<Vec<JoinHandle<()>>>,
     _folder: Folder,
 }
@@ -77,6 +78,7 @@ impl LocalBackend {
         let keep_from = Arc::new(AtomicU64::new(u64::MAX));
         let stopping = Arc::new(AtomicBool::new(false));
         let reader = journal.reader();
+        let epoch = journal.epoch();
 
         let sequencer = Sequencer::new(
             queue,
@@ -86,6 +88,7 @@ impl LocalBackend {
             journal.room(),
             options.level,
             draw_seed()?,
+            journal.epoch(),
             restored.states,
             limits,
         );
@@ -118,6 +121,7 @@ impl LocalBackend {
             bytes_since,
             keep_from,
             reader,
+            epoch,
             threads: Mutex::default(),
             _folder: folder,
         };
@@ -145,6 +149,12 @@ impl LocalBackend {
     /// Keeps the journal from this batch on, whatever the snapshots hold, for somebody who still reads it.
     pub fn keep_from(&self, batch: u64) {
         self.keep_from.store(batch, Ordering::Relaxed);
+    }
+
+    /// The epoch of this start, which new entries carry: every start of a folder is an adoption.
+    #[must_use]
+    pub fn epoch(&self) -> u32 {
+        self.epoch
     }
 
     /// Reads the durable journal, beside the sequencer.

@@ -15,7 +15,7 @@ pub(crate) enum Item {
     Read(ShardId, Query, Level, Reply<Reading>),
     /// Wait until a position is safe.
     Wait(ShardId, Position, Level, Reply<Levels>),
-    /// Sum the state hash.
+    /// Tell a shard's state hash.
     Hash(ShardId, Reply<(Position, StateHash)>),
     /// List the shards.
     Shards(Reply<Vec<ShardId>>),
@@ -42,7 +42,7 @@ pub(crate) enum Waiting {
     Submit(Reply<Answer>, Answer),
     Read(Reply<Reading>, Reading),
     Wait(Reply<Levels>),
-    Hash(Reply<(Position, StateHash)>, Position, StateHash),
+    Hash(Reply<(Position, StateHash)>, (Position, StateHash)),
     Shards(Reply<Vec<ShardId>>, Vec<ShardId>),
 }
 
@@ -53,7 +53,7 @@ impl Waiting {
             Waiting::Submit(reply, answer) => drop(reply.send(Ok(answer))),
             Waiting::Read(reply, reading) => drop(reply.send(Ok(reading))),
             Waiting::Wait(reply) => drop(reply.send(Ok(Levels::reached(Level::Journaled)))),
-            Waiting::Hash(reply, position, hash) => drop(reply.send(Ok((position, hash)))),
+            Waiting::Hash(reply, hash) => drop(reply.send(Ok(hash))),
             Waiting::Shards(reply, shards) => drop(reply.send(Ok(shards))),
         }
     }
@@ -64,7 +64,7 @@ impl Waiting {
             Waiting::Submit(reply, _) => drop(reply.send(Err(failure))),
             Waiting::Read(reply, _) => drop(reply.send(Err(failure))),
             Waiting::Wait(reply) => drop(reply.send(Err(failure))),
-            Waiting::Hash(reply, _, _) => drop(reply.send(Err(failure))),
+            Waiting::Hash(reply, _) => drop(reply.send(Err(failure))),
             Waiting::Shards(reply, _) => drop(reply.send(Err(failure))),
         }
     }

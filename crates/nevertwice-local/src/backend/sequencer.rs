@@ -15,9 +15,6 @@ use crate::clock::{Clock, Stopwatch};
 use crate::journal::Room;
 use crate::states::{Seed, States, push_entry};
 
-/// The epoch of a shard that is opened here.
-const EPOCH_FIRST: u32 = 1;
-
 /// A shard, and which of its positions are durable.
 struct Shard {
     state: State,
@@ -62,6 +59,8 @@ pub(crate) struct Sequencer {
     room: Room,
     level: Level,
     seed: Seed,
+    /// The epoch of this start: every start is an adoption.
+    epoch: u32,
     shards: HashMap<ShardId, Shard>,
     group: Group,
     ticket: u64,
@@ -87,16 +86,18 @@ impl Sequencer {
         room: Room,
         level: Level,
         seed: Seed,
+        epoch: u32,
         states: States,
         limits: GroupLimits,
     ) -> Sequencer {
-        let shards = states.into_shards().map(|state| {
+        let shards = states.into_shards().map(|mut state| {
+            state.adopt(epoch);
             // What was recovered is durable: the recovery synced it.
             let durable = state.position();
             (state.shard().clone(), Shard { state, durable, marks: VecDeque::new() })
         });
         let shards = shards.collect();
-        Sequencer { items, depth, handoff, clock, room, level, seed, shards, group: Group::default(), ticket: 1, limits }
+        Sequencer { items, depth, handoff, clock, room, level, seed, epoch, shards, group: Group::default(), ticket: 1, limits }
     }
 
     /// Works until it is told to stop, or nobody is left who could ask.
@@ -160,7 +161,7 @@ impl Sequencer {
             }
             None => {
                 // Only an accepted opening makes it a shard: strangers may name as many as they like.
-                unopened = State::new(request.shard.clone(), EPOCH_FIRST, self.seed);
+                unopened = State::new(request.shard.clone(), self.epoch, self.seed);
                 (unopened.decide(&request.command, at_ms), Position::default(), true, Position::default())
             }
         };
@@ -196,7 +197,7 @@ impl Sequencer {
             return drop(reply.send(Err(Failure::StorageFull)));
         }
         let shard = self.shards.entry(entry.shard.clone()).or_insert_with_key(|shard| Shard {
-            state: State::new(shard.clone(), EPOCH_FIRST, self.seed),
+            state: State::new(shard.clone(), self.epoch, self.seed),
             durable: Position::default(),
             marks: VecDeque::new(),
         });
@@ -227,7 +228,7 @@ impl Sequencer {
                 (shard.state.read(query), shard.state.position(), safe)
             }
             None => {
-                unopened = State::new(shard.clone(), EPOCH_FIRST, self.seed);
+                unopened = State::new(shard.clone(), self.epoch, self.seed);
                 (unopened.read(query), Position::default(), true)
             }
         };
@@ -246,8 +247,7 @@ impl Sequencer {
 
     fn wait(&mut self, shard: &ShardId, position: Position, level: Level, reply: Reply<Levels>, now: &Now) {
         let Some(shard) = self.shards.get_mut(shard) else { return drop(reply.send(Err(Failure::PositionUnknown))) };
-        let last = shard.state.position();
-        if position.seq == 0 || position.seq > last.seq || position > last || position.epoch < EPOCH_FIRST {
+        if !shard.state.contains(position) {
             return drop(reply.send(Err(Failure::PositionUnknown)));
         }
         let safe = shard.is_safe(now.durable_ticket) || position <= shard.durable;
@@ -264,18 +264,17 @@ impl Sequencer {
 
     fn hash(&mut self, shard: &ShardId, reply: Reply<(Position, StateHash)>, now: &Now) {
         let Some(shard) = self.shards.get_mut(shard) else {
-            let unopened = State::new(shard.clone(), EPOCH_FIRST, self.seed);
+            let unopened = State::new(shard.clone(), self.epoch, self.seed);
             return drop(reply.send(Ok((unopened.position(), unopened.state_hash()))));
         };
         let safe = shard.is_safe(now.durable_ticket);
-        if now.poisoned && !safe {
-            return drop(reply.send(Err(Failure::JournalFailed)));
-        }
-        let (position, hash) = (shard.state.position(), shard.state.state_hash());
-        if safe || self.level == Level::Decided {
-            drop(reply.send(Ok((position, hash))));
+        let hash = (shard.state.position(), shard.state.state_hash());
+        if safe {
+            drop(reply.send(Ok(hash)));
+        } else if now.poisoned {
+            drop(reply.send(Err(Failure::JournalFailed)));
         } else {
-            self.group.waiting.push(Waiting::Hash(reply, position, hash));
+            self.group.waiting.push(Waiting::Hash(reply, hash));
         }
     }
 

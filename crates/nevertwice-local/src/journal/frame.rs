@@ -14,7 +14,8 @@
 //! | 40 | 4 | number of entries |
 //! | 44 | 4 | length of the payload |
 //! | 48 | 4 | CRC32C of the frame before, 0 for batch 1 |
-//! | 52 | 8 | zero |
+//! | 52 | 4 | epoch: how many starts the folder had had when this frame was written |
+//! | 56 | 4 | zero |
 //! | 60 | 4 | CRC32C of bytes 0 to 59 and of the payload |
 //! | 64 | | payload, then zeros up to the next multiple of 4096 |
 
@@ -47,13 +48,14 @@ pub(crate) struct Header {
     pub(crate) entries: u32,
     pub(crate) payload_len: u32,
     pub(crate) crc_before: u32,
+    pub(crate) epoch: u32,
     pub(crate) crc: u32,
 }
 
 impl Header {
     /// A header whose batch's figures are filled in when the frame is sealed.
-    pub(crate) fn of(segment: u64, batch: u64, durable: u64, crc_before: u32) -> Header {
-        Header { segment, batch, durable, entries: 0, payload_len: 0, crc_before, crc: 0 }
+    pub(crate) fn of(segment: u64, batch: u64, durable: u64, crc_before: u32, epoch: u32) -> Header {
+        Header { segment, batch, durable, entries: 0, payload_len: 0, crc_before, epoch, crc: 0 }
     }
 
     /// Where the next frame may begin, when this one begins at `offset`.
@@ -68,7 +70,7 @@ impl Header {
             && u16_at(bytes, 4) == VERSION
             && u16_at(bytes, 6) == 0
             && u64_at(bytes, 8) == id.0
-            && u64_at(bytes, 52) == 0;
+            && u32_at(bytes, 56) == 0;
         let header = Header {
             segment: u64_at(bytes, 16),
             batch: u64_at(bytes, 24),
@@ -76,6 +78,7 @@ impl Header {
             entries: u32_at(bytes, 40),
             payload_len: u32_at(bytes, 44),
             crc_before: u32_at(bytes, 48),
+            epoch: u32_at(bytes, 52),
             crc: u32_at(bytes, 60),
         };
         // A frame proves batches before it, never itself: it was not yet written.
@@ -93,7 +96,8 @@ impl Header {
         bytes[40..44].copy_from_slice(&self.entries.to_le_bytes());
         bytes[44..48].copy_from_slice(&self.payload_len.to_le_bytes());
         bytes[48..52].copy_from_slice(&self.crc_before.to_le_bytes());
-        bytes[52..60].fill(0);
+        bytes[52..56].copy_from_slice(&self.epoch.to_le_bytes());
+        bytes[56..60].fill(0);
         bytes[60..64].copy_from_slice(&self.crc.to_le_bytes());
     }
 }

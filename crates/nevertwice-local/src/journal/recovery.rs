@@ -123,8 +123,16 @@ impl Recovery {
         Ok(Journal::start(self.storage, self.id, segment, start, options)?)
     }
 
+    /// The epoch of the start that this recovery belongs to: one more than the highest that is kept. The seal of every
+    /// start is durable before anything is served, so no epoch is ever used by two starts, and an entry that was decided
+    /// and lost never shares its position with another.
+    fn epoch(&self) -> u32 {
+        self.scan.chain.iter().map(|frame| frame.epoch).max().unwrap_or(0).saturating_add(1)
+    }
+
     /// The beginning of the new segment: the unproven frames again, and the seal.
     fn head(&self, segment: u64) -> Result<(Vec<u8>, Start), OpenError> {
+        let epoch = self.epoch();
         let (proven, rest) = self.scan.proven_and_rest();
         let mut head = Vec::new();
         let mut crc_before = proven.last().map_or(0, |frame| frame.crc);
@@ -133,7 +141,7 @@ impl Recovery {
             let mut reader = SegmentReader::open(self.storage.as_ref(), frame.segment, self.id)?;
             buffer.clear();
             buffer.refill(&read_again(&mut reader, frame)?);
-            let header = Header::of(segment, frame.batch, self.scan.proven, crc_before);
+            let header = Header::of(segment, frame.batch, self.scan.proven, crc_before, epoch);
             let (bytes, crc) = buffer.seal(header, self.id);
             head.extend_from_slice(bytes);
             crc_before = crc;
@@ -141,7 +149,7 @@ impl Recovery {
         // The frames before the seal are synced before anybody can find it, so it may call them durable.
         let last_batch = self.scan.last_batch();
         buffer.clear();
-        let (bytes, crc) = buffer.seal(Header::of(segment, last_batch + 1, last_batch, crc_before), self.id);
+        let (bytes, crc) = buffer.seal(Header::of(segment, last_batch + 1, last_batch, crc_before, epoch), self.id);
         head.extend_from_slice(bytes);
         let mut spans: Vec<Span> = Vec::new();
         for frame in proven {
@@ -151,7 +159,7 @@ impl Recovery {
         }
         let first_batch = rest.first().map_or(last_batch + 1, |frame| frame.batch);
         spans.push(Span { segment, first_batch });
-        let start = Start { offset: head.len() as u64, batch: last_batch + 1, crc, spans };
+        let start = Start { offset: head.len() as u64, batch: last_batch + 1, crc, epoch, spans };
         Ok((head, start))
     }
 

@@ -38,6 +38,8 @@ pub struct FrameRef {
     pub entries: u32,
     /// The frame's checksum.
     pub crc: u32,
+    /// The epoch in which it was written.
+    pub epoch: u32,
     crc_before: u32,
 }
 
@@ -50,6 +52,7 @@ impl FrameRef {
             batch: header.batch,
             entries: header.entries,
             crc: header.crc,
+            epoch: header.epoch,
             crc_before: header.crc_before,
         }
     }

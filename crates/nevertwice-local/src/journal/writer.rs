@@ -23,6 +23,7 @@ pub(crate) struct Start {
     pub(crate) offset: u64,
     pub(crate) batch: u64,
     pub(crate) crc: u32,
+    pub(crate) epoch: u32,
     pub(crate) spans: Vec<Span>,
 }
 
@@ -32,6 +33,7 @@ pub struct Journal {
     segment: Segment,
     offset: u64,
     crc: u32,
+    epoch: u32,
     batch_bytes_max: usize,
     poisoned: bool,
     preparer: Arc<Preparer>,
@@ -61,7 +63,7 @@ impl Journal {
         start: Start,
         options: &JournalOptions,
     ) -> Result<Journal, IoFailure> {
-        let Start { offset, batch, crc, spans } = start;
+        let Start { offset, batch, crc, epoch, spans } = start;
         let (ahead, segment_bytes) = (options.segments_ahead, options.segment_bytes);
         let preparer = Preparer::start(Arc::clone(&storage), segment.number + 1, segment_bytes, ahead)?;
         let progress =
@@ -71,6 +73,7 @@ impl Journal {
             segment,
             offset,
             crc,
+            epoch,
             batch_bytes_max: usize::try_from(segment_bytes).unwrap_or(usize::MAX).min(u32::MAX as usize) - HEADER_BYTES,
             poisoned: false,
             preparer: Arc::new(preparer),
@@ -94,7 +97,7 @@ impl Journal {
         if (HEADER_BYTES + bytes) as u64 > self.segment.len - self.offset {
             self.next_segment(number)?;
         }
-        let header = Header::of(self.segment.number, number, number - 1, self.crc);
+        let header = Header::of(self.segment.number, number, number - 1, self.crc, self.epoch);
         let (frame, crc) = batch.seal(header, self.id);
         let len = frame.len() as u64;
         let written = self.segment.file.write_at(self.offset, frame);
@@ -137,6 +140,11 @@ impl Journal {
     /// The last batch that is durable.
     pub fn durable(&self) -> u64 {
         self.progress.durable.load(Ordering::Acquire)
+    }
+
+    /// The epoch of this start: how many starts the folder has had.
+    pub fn epoch(&self) -> u32 {
+        self.epoch
     }
 
     /// The largest payload of one batch.

@@ -27,6 +27,9 @@ impl Outside {
 
     /// Sends what is left, and makes a snapshot now and then, until the end or the crash.
     fn run(&mut self, storage: &MemoryStorage, backend: &LocalBackend) {
+        for (state, _) in &mut self.twin.shards {
+            state.adopt(backend.epoch());
+        }
         while self.sent < self.requests.len() {
             let request = &self.requests[self.sent];
             match submit(backend, request) {

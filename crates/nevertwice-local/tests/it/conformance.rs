@@ -1,83 +1,70 @@
-//! The suite that every backend passes.
+//! The local backend decides as the core does, step by step, through restarts and snapshots.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use nevertwice_api::{Backend, BoxFuture, NoObserver};
-use nevertwice_local::storage::{FileStorage, Storage};
+use nevertwice_local::storage::FileStorage;
 use nevertwice_local::{LocalBackend, LocalOptions};
+use nevertwice_testkit::clock::ManualClock;
 use nevertwice_testkit::conformance::{Plan, Subject, run};
-use nevertwice_testkit::storage::MemoryStorage;
 
-use crate::commands::{StillClock, small_options};
-
-struct Local<S> {
-    storage: S,
-    clock: Arc<StillClock>,
-    options: LocalOptions,
+struct Local {
+    folder: tempfile::TempDir,
+    clock: Arc<ManualClock>,
     backend: Option<LocalBackend>,
+    starts: u32,
 }
 
-impl<S: Storage + Clone> Local<S> {
-    fn start(storage: S, options: LocalOptions) -> Local<S> {
-        let mut local = Local { storage, clock: Arc::new(StillClock(AtomicI64::new(0))), options, backend: None };
-        local.open();
-        local
-    }
-
-    fn open(&mut self) {
-        self.backend = None;
-        let clock = Arc::clone(&self.clock);
-        let opened = LocalBackend::open(Arc::new(self.storage.clone()), clock, Arc::new(NoObserver), &self.options);
-        self.backend = Some(opened.unwrap().0);
+impl Local {
+    fn start(&mut self) {
+        let storage = Arc::new(FileStorage::create(self.folder.path()).expect("a temporary folder can be used"));
+        // The workload's clock leaps back and forth; what a start says to that has a test of its own.
+        let options = LocalOptions { clock_ahead_ms_max: i64::MAX, snapshot_bytes: 64 << 10, ..LocalOptions::default() };
+        let opened = LocalBackend::open(storage, self.clock.clone(), Arc::new(NoObserver), &options);
+        self.backend = Some(opened.expect("the folder can be opened").0);
+        self.starts += 1;
     }
 }
 
-impl<S: Storage + Clone> Subject for Local<S> {
+impl Subject for Local {
     fn name(&self) -> &'static str {
         "local"
     }
 
     fn backend(&self) -> &dyn Backend {
-        self.backend.as_ref().unwrap()
+        self.backend.as_ref().expect("it runs")
     }
 
     fn set_now(&self, at_ms: i64) {
-        self.clock.0.store(at_ms, Ordering::Relaxed);
+        self.clock.set(at_ms);
     }
 
     fn epoch(&self) -> u32 {
-        1
+        self.backend.as_ref().expect("it runs").epoch()
     }
 
     fn restart(&mut self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            // A snapshot now and then, so that the next start begins with one.
-            if let Some(backend) = &self.backend {
-                backend.snapshot().await.unwrap();
+            let backend = self.backend.take().expect("it runs");
+            if self.starts.is_multiple_of(2) {
+                backend.snapshot().await.expect("a snapshot can be made");
             }
-            self.open();
+            drop(backend);
+            self.start();
+            assert_eq!(self.epoch(), self.starts, "every start is an adoption");
         })
     }
 }
 
-#[tokio::test]
-async fn conformance_in_memory() {
-    // The workload's clock steps back and forth, and a restart must not refuse for that.
-    let options = LocalOptions { clock_ahead_ms_max: i64::MAX, ..small_options() };
-    let plan = Plan { seeds: 0..4, steps: 400, restart_every: 57 };
-    let cases = run(&plan, async |seed| Local::start(MemoryStorage::new(seed), options.clone())).await;
-    assert_eq!(cases, 1_600);
-}
-
-#[tokio::test]
-async fn conformance_on_disk() {
-    let options = LocalOptions { clock_ahead_ms_max: i64::MAX, ..small_options() };
-    let folder = tempfile::tempdir().unwrap();
-    let plan = Plan { seeds: 4..6, steps: 300, restart_every: 100 };
-    let cases = run(&plan, async |seed| {
-        let storage = FileStorage::create(folder.path().join(seed.to_string())).unwrap();
-        Local::start(storage, options.clone())
-    });
-    assert_eq!(cases.await, 600);
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn local_decides_as_the_core_does() {
+    let plan = Plan { seeds: 0..8, steps: 2_500, restart_every: 400 };
+    let cases = run(&plan, async |_| {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let mut local = Local { folder, clock: Arc::default(), backend: None, starts: 0 };
+        local.start();
+        local
+    })
+    .await;
+    assert_eq!(cases, 20_000);
 }

@@ -70,6 +70,7 @@ struct Lane {
     number: u64,
     planned: VecDeque<Planned>,
     asked: VecDeque<Command>,
+    accepted: VecDeque<Command>,
 }
 
 /// Something to ask soon, where it matters at an instant of its own.
@@ -134,11 +135,9 @@ impl Workload {
             // Whether the entry is right is for an auditor to say: a workload goes on with what it was told.
             let _ = lane.twin.follow(&lane.shard, entry);
             lane.at_ms = entry.at_ms;
+            keep(&mut lane.accepted, &step.command);
         }
-        if lane.asked.len() >= ASKED_MAX {
-            lane.asked.pop_front();
-        }
-        lane.asked.push_back(step.command.clone());
+        keep(&mut lane.asked, &step.command);
     }
 
     fn move_clock(&mut self) {
@@ -158,17 +157,18 @@ impl Workload {
 
 impl Lane {
     const fn new(shard: ShardId, number: u64) -> Self {
-        Self { shard, twin: Twin::Unopened, at_ms: 0, number, planned: VecDeque::new(), asked: VecDeque::new() }
+        Self { shard, twin: Twin::Unopened, at_ms: 0, number, planned: VecDeque::new(), asked: VecDeque::new(), accepted: VecDeque::new() }
     }
 
     /// An earlier command: the last one, the oldest, or any; as it was, or with its key put to another use.
     fn repeat(&self, random: &mut Random, fresh: &mut u64) -> Option<Command> {
-        let place = match random.below(4) {
-            0 => self.asked.len().saturating_sub(1),
-            1 => 0,
-            _ => usize::try_from(random.below(self.asked.len() as u64)).unwrap_or(0),
+        let from = if random.chance(700) { &self.accepted } else { &self.asked };
+        let place = match random.below(10) {
+            0..4 => from.len().saturating_sub(1),
+            4 => 0,
+            _ => usize::try_from(random.below(from.len() as u64)).unwrap_or(0),
         };
-        let mut command = self.asked.get(place)?.clone();
+        let mut command = from.get(place)?.clone();
         match random.below(12) {
             0 => command.intent.fingerprint = fingerprint_of(next(fresh)),
             1 => {
@@ -189,13 +189,15 @@ impl Lane {
             let market = self.shard.kind == crate::ShardKind::Market;
             // A command may meet a shard that is not open, or is of the other kind.
             let astray = random.chance(8);
+            // The first command comes before the shard is open.
+            let early = self.asked.is_empty();
             let planned = match &self.twin {
                 Twin::Market(twin) if !astray => MarketChoice { random, options, market: twin, number: self.number, fresh }.next(),
                 Twin::Sale(twin) if !astray => {
                     SaleChoice { random, options, sale: twin, shard: &self.shard, now_ms: now_ms.max(self.at_ms), fresh }.next()
                 }
-                _ if market != astray => MarketChoice::opening(random, options, self.number, fresh),
-                _ => SaleChoice::opening(random, options, self.number, fresh),
+                _ if market != astray => MarketChoice::opening(random, options, self.number, fresh, early),
+                _ => SaleChoice::opening(random, options, self.number, fresh, early),
             };
             self.planned.extend(planned);
         }
@@ -216,16 +218,23 @@ impl Lane {
         let at_ms = at_ms.max(self.at_ms);
         let last = at_ms.saturating_add(options.retention_ms);
         match random.below(100) {
-            0..40 => None,
-            40..42 => Some(at_ms),
+            0..41 => None,
+            41 => Some(at_ms),
             42 => Some(at_ms.saturating_sub(1)),
             43..46 => Some(at_ms.saturating_add(1)),
             46..50 => Some(last),
             50 => Some(last.saturating_add(1)),
             51 => Some(random.between(i64::MIN, i64::MAX)),
-            _ => Some(at_ms.saturating_add(random.between(1, options.retention_ms / 4))),
+            _ => Some(at_ms.saturating_add(random.between(1, options.retention_ms))),
         }
     }
+}
+
+fn keep(commands: &mut VecDeque<Command>, command: &Command) {
+    if commands.len() >= ASKED_MAX {
+        commands.pop_front();
+    }
+    commands.push_back(command.clone());
 }
 
 pub(super) const fn next(fresh: &mut u64) -> u64 {

@@ -30,7 +30,7 @@ const fn is_huge(number: u64) -> bool {
 
 impl MarketChoice<'_> {
     /// What to ask of a market that is not open: mostly to open.
-    pub(super) fn opening(random: &mut Random, options: &WorkloadOptions, number: u64, fresh: &mut u64) -> Vec<Planned> {
+    pub(super) fn opening(random: &mut Random, options: &WorkloadOptions, number: u64, fresh: &mut u64, early: bool) -> Vec<Planned> {
         let limits = if is_huge(number) {
             MarketLimits { quantity_max: HOLDING_MAX, holding_max: HOLDING_MAX, house_loss_max: HOUSE_LOSS_MAX }
         } else {
@@ -43,7 +43,7 @@ impl MarketChoice<'_> {
             mode: MarketMode::Open,
             retention_ms: options.retention_ms,
         };
-        let action = match random.below(12) {
+        let action = match if early { 0 } else { random.below(12) } {
             0 => Action::from(SetMode { mode: MarketMode::Halted }),
             1 => Action::from(OpenAccount { account: name('a', next(fresh)), class: AccountClass::Player, opening_balance: 0 }),
             2 => {
@@ -161,7 +161,9 @@ impl MarketChoice<'_> {
         };
         let room = i128::from(self.market.limits.house_loss_max).saturating_sub(self.market.house_loss());
         let step = room.checked_div(i128::from(it.net)).and_then(|step| i64::try_from(step).ok()).unwrap_or(1_000);
+        let out_of_hand = it.price() > i128::from(NOTIONAL_MAX / 4);
         let base = match self.random.below(14) {
+            _ if out_of_hand && self.random.chance(700) => self.random.between(1, 4_000),
             0 => it.base,
             1 => 0,
             2 => -1,
@@ -223,8 +225,9 @@ impl MarketChoice<'_> {
         Action::from(PayHolders { instrument, holders }).into()
     }
 
-    fn quantity(&mut self, held: i64) -> i64 {
+    fn quantity(&mut self, held: i64, price: i64) -> i64 {
         let quantity_max = self.market.limits.quantity_max;
+        let affordable = (NOTIONAL_MAX / 2).checked_div(price).unwrap_or(1).clamp(1, quantity_max);
         match self.random.below(40) {
             0 => 0,
             1 => -1,
@@ -233,19 +236,29 @@ impl MarketChoice<'_> {
             4 => i64::MAX,
             5 => i64::MIN,
             6..9 => held,
-            9..11 => held.saturating_add(1),
-            11 | 12 => 1,
-            13..16 => self.random.between(1, quantity_max),
-            _ => self.random.between(1, quantity_max.min(30)),
+            9 => held.saturating_add(1),
+            10..13 => 1,
+            13 | 14 => self.random.between(1, quantity_max),
+            15 => self.random.between(1, affordable),
+            _ => self.random.between(1, affordable.min(30).min(held.max(3))),
         }
     }
 
     fn order(&mut self) -> Planned {
-        let (account, instrument) = (self.account(), self.instrument());
-        let side = if self.random.chance(550) { Side::Buy } else { Side::Sell };
+        let (mut account, instrument) = (self.account(), self.instrument());
+        let mut side = if self.random.chance(550) { Side::Buy } else { Side::Sell };
+        if side == Side::Sell && self.random.chance(850) {
+            let holders = self.market.accounts.iter().filter(|(_, account)| account.holdings.contains_key(&instrument));
+            let holders: Vec<&Name> = holders.map(|(name, _)| name).collect();
+            match self.random.pick(&holders) {
+                Some(holder) => account = (*holder).clone(),
+                None => side = Side::Buy,
+            }
+        }
         let holding = self.market.accounts.get(&account).and_then(|account| account.holdings.get(&instrument));
         let held = holding.map_or(0, |holding| holding.shares);
-        let quantity = self.quantity(held);
+        let price = self.market.instruments.get(&instrument).map_or(1, TwinInstrument::price);
+        let quantity = self.quantity(held, i64::try_from(price).unwrap_or(AMOUNT_MAX));
         let order = PlaceOrder { account, instrument, side, quantity, limit_price: None, expected_price: None, max_slippage_bps: None };
         Action::from(self.guard(order)).into()
     }
@@ -300,7 +313,9 @@ impl MarketChoice<'_> {
     /// Buys in one piece and sells in two: a closed cycle.
     fn cycle(&mut self) -> Vec<Planned> {
         let (account, instrument) = (self.account(), self.instrument());
-        let half = self.random.between(1, self.market.limits.quantity_max.min(40) / 2);
+        let price = self.market.instruments.get(&instrument).map_or(1, TwinInstrument::price);
+        let affordable = (NOTIONAL_MAX / 2).checked_div(i64::try_from(price).unwrap_or(AMOUNT_MAX)).unwrap_or(1);
+        let half = self.random.between(1, self.market.limits.quantity_max.min(affordable).min(12) / 2);
         let order = |side, quantity| PlaceOrder {
             account: account.clone(),
             instrument: instrument.clone(),

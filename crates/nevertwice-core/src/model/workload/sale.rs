@@ -1,5 +1,6 @@
 //! What to ask of a sale next.
 
+use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -10,8 +11,8 @@ use crate::limits::{EXPIRE_HOLDS_MAX, HOLD_MS_MAX, LOAD_CANDIDATES_MAX, SEATS_MA
 use crate::model::Random;
 use crate::model::twin::{SaleTwin, TwinBooking};
 use crate::{
-    Action, Admit, AttachPayment, BeginPayment, BookingOwner, BookingState, CandidateFact, ConfirmPayment, ExpireHolds, LevelCap,
-    LoadCandidates, Name, OpenSale, PaymentId, Position, ReleaseBooking, ReleaseReason, SetCaps, SetSaleOpen, ShardId,
+    Action, Admit, AttachPayment, BeginPayment, BookingOwner, BookingState, CandidateFact, CandidateId, ConfirmPayment, ExpireHolds,
+    LevelCap, LoadCandidates, Name, OpenSale, PaymentId, Position, ReleaseBooking, ReleaseReason, SetCaps, SetSaleOpen, ShardId,
 };
 
 /// Chooses with an eye on the sale's bookings.
@@ -26,7 +27,7 @@ pub(super) struct SaleChoice<'a> {
 
 impl SaleChoice<'_> {
     /// What to ask of a sale that is not open: mostly to open.
-    pub(super) fn opening(random: &mut Random, options: &WorkloadOptions, number: u64, fresh: &mut u64) -> Vec<Planned> {
+    pub(super) fn opening(random: &mut Random, options: &WorkloadOptions, number: u64, fresh: &mut u64, early: bool) -> Vec<Planned> {
         let seats = options.seats;
         let level = |number, cap| LevelCap { level: name('l', number), cap };
         let closes_at = if number % 2 == 1 { options.window_ms } else { i64::MAX >> 16 };
@@ -34,11 +35,11 @@ impl SaleChoice<'_> {
             levels: vec![level(0, Some(seats / 2)), level(1, None), level(2, Some(0)), level(3, Some(3))],
             total_cap: seats,
             hold_ms: options.hold_ms,
-            opens_at: options.start_ms.saturating_add(options.step_ms_max.saturating_mul(20)),
+            opens_at: options.start_ms.saturating_add(options.hold_ms.saturating_mul(2)),
             closes_at: options.start_ms.saturating_add(closes_at),
             retention_ms: options.retention_ms,
         };
-        let action = match random.below(12) {
+        let action = match if early { 0 } else { random.below(12) } {
             0 => Action::from(SetSaleOpen { open: true }),
             1 => Action::from(Admit { candidate: candidate(next(fresh)), email: None, level: name('l', 0) }),
             2 => {
@@ -60,13 +61,23 @@ impl SaleChoice<'_> {
 
     /// One thing to ask, or several in a row that belong together.
     pub(super) fn next(mut self) -> Vec<Planned> {
-        if self.sale.candidates.len() < self.options.candidates && self.random.chance(600) {
+        let booked = usize::try_from(self.sale.live(None)).unwrap_or(0);
+        if self.sale.candidates.len().saturating_sub(booked) < self.options.candidates && self.random.chance(400) {
             return vec![self.load()];
         }
         if !self.sale.open && self.random.chance(200) {
             return vec![Action::from(SetSaleOpen { open: true }).into()];
         }
-        match self.random.below(1_000) {
+        let choice = self.random.below(1_000);
+        let waiting = match choice {
+            230..430 => self.any(&[BookingState::Paying, BookingState::Closing]),
+            _ => self.any(&[BookingState::Admitted]),
+        };
+        let ended = self.now_ms >= self.sale.closes_at;
+        if !waiting && (80..690).contains(&choice) && self.random.chance(750) {
+            return vec![if ended { self.load() } else { self.admit() }];
+        }
+        match choice {
             0..30 => vec![self.load()],
             30..42 => vec![Action::from(SetSaleOpen { open: self.random.chance(600) }).into()],
             42..80 => vec![self.set_caps()],
@@ -76,8 +87,13 @@ impl SaleChoice<'_> {
             430..560 => vec![self.release()],
             560..660 => vec![self.expire()],
             660..690 => self.lost_seat(),
+            690..950 if ended => vec![if waiting { self.begin() } else { self.load() }],
             _ => vec![self.admit()],
         }
+    }
+
+    fn any(&self, states: &[BookingState]) -> bool {
+        self.sale.bookings.values().any(|booking| states.contains(&booking.state))
     }
 
     fn level(&mut self) -> Name {
@@ -129,7 +145,16 @@ impl SaleChoice<'_> {
     }
 
     fn admit(&mut self) -> Planned {
-        let known = if self.random.chance(40) { None } else { self.known_candidate() };
+        let mut known = if self.random.chance(40) { None } else { self.known_candidate() };
+        if let Some(fact) = &known
+            && self.sale.live_booking_of(&fact.candidate).is_some()
+            && self.random.chance(800)
+        {
+            let booked: BTreeSet<CandidateId> =
+                self.sale.bookings.values().filter(|booking| booking.is_live()).map(|booking| booking.candidate).collect();
+            let free: Vec<_> = self.sale.candidates.values().filter(|fact| !booked.contains(&fact.candidate)).collect();
+            known = self.random.pick(&free).map(|fact| (*fact).clone()).or(known);
+        }
         let email = match (self.random.below(12), &known) {
             (0, _) => None,
             (1, _) => Some(fingerprint_of(next(self.fresh))),
@@ -142,13 +167,15 @@ impl SaleChoice<'_> {
     /// A booking: one in the wanted state if there is one, any other, or none at all.
     fn booking(&mut self, wanted: &[BookingState]) -> (Position, Option<TwinBooking>) {
         let unknown = (Position { epoch: 0, seq: self.random.number() >> 12 }, None);
-        let bookings = self.sale.bookings.iter();
-        let bookings: Vec<_> = match self.random.below(24) {
+        let all: Vec<_> = self.sale.bookings.iter().collect();
+        let found: Vec<_> = all.iter().copied().filter(|(_, booking)| wanted.contains(&booking.state)).collect();
+        let bookings = match self.random.below(24) {
             0 => return unknown,
-            1..4 => bookings.collect(),
-            _ => bookings.filter(|(_, booking)| wanted.contains(&booking.state)).collect(),
+            1..4 => &all,
+            _ if found.is_empty() => &all,
+            _ => &found,
         };
-        self.random.pick(&bookings).map_or(unknown, |(id, booking)| (**id, Some((*booking).clone())))
+        self.random.pick(bookings).map_or(unknown, |(id, booking)| (**id, Some((*booking).clone())))
     }
 
     /// The booking's payment, or what it would be, or a wrong one.
@@ -158,7 +185,8 @@ impl SaleChoice<'_> {
     }
 
     fn begin(&mut self) -> Planned {
-        let (booking, found) = self.booking(&[BookingState::Admitted]);
+        let wanted = if self.random.chance(100) { BookingState::Paying } else { BookingState::Admitted };
+        let (booking, found) = self.booking(&[wanted]);
         let end = found.map_or(self.now_ms, |booking| booking.hold_expires_at);
         Planned { action: BeginPayment { booking }.into(), at_ms: self.edge(end, 60) }
     }
@@ -242,15 +270,15 @@ impl SaleChoice<'_> {
             1 => None,
             2 => Some(live.saturating_sub(1)),
             3 => Some(live),
-            _ => Some(self.random.between(live, seats)),
+            _ => Some(self.random.between(live, live.saturating_add(seats))),
         };
         let total_cap = match self.random.below(12) {
             0 => Some(total),
             1 => Some(total.saturating_sub(1)),
             2 => Some(SEATS_MAX.saturating_add(1)),
             3 => Some(self.sale.total_cap),
-            4 | 5 => Some(self.random.between(total, seats)),
-            6 | 7 => Some(seats),
+            4 | 5 => Some(self.random.between(total, total.saturating_add(seats / 2))),
+            6 | 7 => Some(total.saturating_add(seats)),
             _ => None,
         };
         let levels = if self.random.chance(300) { Vec::new() } else { vec![LevelCap { level, cap }] };
