@@ -1,6 +1,5 @@
 //! The integration tests of the in-process backend, one binary.
 
-mod conformance;
 mod backend;
 mod backend_crash;
 mod backend_faults;
