@@ -117,7 +117,7 @@ impl Sequencer {
             }
             self.group.items = items;
             if self.group.entries > 0 || !self.group.waiting.is_empty() {
-                self.handoff.put(&mut self.group, self.ticket, watch.elapsed());
+                self.handoff.put(&mut self.group, self.ticket, watch.took());
                 self.ticket += 1;
             }
             if stop {
