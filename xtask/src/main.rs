@@ -1,2 +1,55 @@
-//! Development tasks.
-fn main() {}
+//! The development tasks of nevertwice: what CI runs, and what a contributor runs at home.
+//!
+//! `cargo xtask ci` is the whole gate. Each of its steps is a command of its own, so that whoever broke one can repeat
+//! that one alone. The steps only look and report; nothing here formats, fixes or publishes.
+
+mod install;
+mod licences;
+mod lints;
+mod runner;
+mod step;
+mod suite;
+mod tidy;
+mod walls;
+mod workspace;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+use step::Step;
+use workspace::Workspace;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", about = "Development tasks of nevertwice")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Run every check and every test, the cheap ones first; stop at the first failure
+    Ci {
+        /// Run all steps even if one fails
+        #[arg(long)]
+        keep_going: bool,
+    },
+    #[command(flatten)]
+    Step(Step),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let workspace = match Workspace::find() {
+        Ok(workspace) => workspace,
+        Err(failure) => {
+            eprintln!("{failure}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let passed = match cli.task {
+        Task::Ci { keep_going } => runner::run(&workspace, &Step::ALL, keep_going),
+        Task::Step(step) => runner::run(&workspace, &[step], false),
+    };
+    if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,1 +1,31 @@
-//! Placeholder.
+//! The contract of nevertwice: what a backend promises, what an answer looks like, how entries lie in bytes, and what can go
+//! wrong.
+//!
+//! Everything that two parts of the house must agree on is here, and nothing that only one of them needs. The crate knows no
+//! runtime, no HTTP server, no Redis and no SQL, and does no I/O.
+//!
+//! - [`Backend`]: how a host submits commands, reads, and waits for a level;
+//! - [`Level`], [`Levels`]: when "yes" is said;
+//! - [`encoding`]: the one byte layout of entries and state records;
+//! - [`fingerprint`]: what makes two requests the same;
+//! - [`person`]: keyed digests of what tells people apart;
+//! - [`ErrorCode`]: the catalogue of everything that can go wrong, with a page each;
+//! - [`wire`]: the JSON of the HTTP API.
+#![forbid(unsafe_code)]
+#![warn(missing_docs, unreachable_pub)]
+
+mod backend;
+pub mod encoding;
+mod errors;
+pub mod fingerprint;
+mod level;
+mod observer;
+pub mod person;
+mod status;
+pub mod wire;
+
+pub use backend::{Answer, Backend, BoxFuture, Failure, Reading, Request};
+pub use errors::{ErrorCode, UnknownErrorCode};
+pub use level::{Level, Levels};
+pub use observer::{GroupReport, NoObserver, Observer};
+pub use status::{BackendStatus, Health};

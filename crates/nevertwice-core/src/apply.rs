@@ -83,6 +83,7 @@ impl State {
         self.position = entry.position;
         self.at_ms = entry.at_ms;
         self.adopt(entry.position.epoch);
+        self.note_adoption(entry.position);
         self.intents.remember(entry);
         Ok(())
     }

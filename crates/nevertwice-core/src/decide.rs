@@ -63,7 +63,7 @@ impl State {
                 return Err(Rejection::IntentExpiryTooFar { expires_at_max });
             }
         }
-        if self.intents.is_full() {
+        if self.intents.is_full(at_ms) {
             return Err(Rejection::IntentsFull);
         }
         Ok(())

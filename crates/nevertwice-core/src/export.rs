@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::limits::ADOPTIONS_MAX;
 use crate::market::{Account, Holding, Instrument, Market};
 use crate::record::{
     AccountRecord, BookingRecord, CandidateRecord, HoldingRecord, InstrumentRecord, IntentRecord, LevelRecord, MarketRecord, Record,
@@ -49,6 +50,7 @@ impl State {
             position: self.position,
             at_ms: self.at_ms,
             retention_ms: self.intents.retention_ms(),
+            adoptions: self.adoptions.iter().copied().collect(),
         }));
         match &self.body {
             Body::Unopened => {}
@@ -70,6 +72,12 @@ impl State {
         state.position = shard.position;
         state.at_ms = shard.at_ms;
         state.intents.set_retention_ms(shard.retention_ms);
+        let rising = shard.adoptions.windows(2).all(|pair| matches!(pair, [a, b] if a.epoch < b.epoch && a.seq < b.seq));
+        if !rising || shard.adoptions.len() > ADOPTIONS_MAX || shard.adoptions.last().is_some_and(|last| last.epoch != shard.position.epoch)
+        {
+            return Err(ImportError::OutOfOrder("adoption"));
+        }
+        state.adoptions = shard.adoptions.into();
         let mut seats = 0;
         for record in records {
             if let Record::Sale(sale) = &record {

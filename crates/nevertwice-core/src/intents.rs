@@ -27,11 +27,12 @@ pub(crate) struct Intents {
     packed: Tables<Box<[u8]>>,
     // In the order of acceptance, which is also the order in which they end.
     order: VecDeque<VecDeque<Place>>,
+    packer: Packer,
 }
 
 impl Intents {
     pub(crate) fn new(seed: Seed) -> Self {
-        Self { retention_ms: 0, packed: Tables::new(seed), order: VecDeque::new() }
+        Self { retention_ms: 0, packed: Tables::new(seed), order: VecDeque::new(), packer: Packer::default() }
     }
 
     pub(crate) const fn retention_ms(&self) -> i64 {
@@ -42,8 +43,15 @@ impl Intents {
         self.retention_ms = retention_ms;
     }
 
-    pub(crate) const fn is_full(&self) -> bool {
-        self.packed.len() >= INTENTS_MAX
+    /// Whether no more may be remembered. Where the oldest has ended, the next one makes room for itself.
+    pub(crate) fn is_full(&self, at_ms: i64) -> bool {
+        self.packed.len() >= INTENTS_MAX && self.oldest_is_live(at_ms)
+    }
+
+    fn oldest_is_live(&self, at_ms: i64) -> bool {
+        let Some(&Place { hash, seq }) = self.order.front().and_then(VecDeque::front) else { return false };
+        let oldest = self.packed.get(hash, |packed| is_of(packed, seq)).and_then(|packed| prefix(packed));
+        oldest.is_some_and(|(_, accepted_at)| self.is_live(accepted_at, at_ms))
     }
 
     pub(crate) const fn len(&self) -> usize {
@@ -64,7 +72,16 @@ impl Intents {
     }
 
     fn hash(&self, principal: &Principal, key: &IdempotencyKey) -> u64 {
-        self.packed.hash(&[principal.as_str().as_bytes(), key.as_str().as_bytes()])
+        let (principal, key) = (principal.as_str().as_bytes(), key.as_str().as_bytes());
+        // Neither has a zero byte, so no two pairs make the same bytes.
+        let mut joined = [0; Principal::BYTES_MAX + 1 + IdempotencyKey::BYTES_MAX];
+        let (first, rest) = joined.split_at_mut(principal.len());
+        first.copy_from_slice(principal);
+        let end = key.len().saturating_add(1);
+        if let Some(second) = rest.get_mut(1..end) {
+            second.copy_from_slice(key);
+        }
+        self.packed.hash(joined.get(..principal.len().saturating_add(end)).unwrap_or_default())
     }
 
     /// Remembers an accepted intent, and frees a few whose retention is over.
@@ -78,7 +95,7 @@ impl Intents {
     pub(crate) fn insert(&mut self, intent: &Intent, position: Position, at_ms: i64, events: &Vec<Event>) -> bool {
         let Intent { principal, key, .. } = intent;
         let hash = self.hash(principal, key);
-        let packed = pack(intent, position, at_ms, events);
+        let packed = self.packer.pack(intent, position, at_ms, events);
         let known = match self.packed.get_mut(hash, |packed| belongs_to(packed, principal, key)) {
             // The one before it had ended; its place in the order is passed over when its turn comes.
             Some(old) => {
@@ -133,16 +150,18 @@ impl Intents {
     }
 }
 
-// What purging looks at comes first; then the fields of an `IntentRecord`.
-fn pack(intent: &Intent, position: Position, at_ms: i64, events: &Vec<Event>) -> Box<[u8]> {
-    let mut packer = Packer { bytes: Vec::with_capacity(256) };
-    position.seq.put(&mut packer);
-    at_ms.put(&mut packer);
-    intent.put(&mut packer);
-    position.put(&mut packer);
-    at_ms.put(&mut packer);
-    events.put(&mut packer);
-    packer.bytes.into_boxed_slice()
+impl Packer {
+    /// What purging looks at comes first; then the fields of an `IntentRecord`.
+    fn pack(&mut self, intent: &Intent, position: Position, at_ms: i64, events: &Vec<Event>) -> Box<[u8]> {
+        self.bytes.clear();
+        position.seq.put(self);
+        at_ms.put(self);
+        intent.put(self);
+        position.put(self);
+        at_ms.put(self);
+        events.put(self);
+        Box::from(self.bytes.as_slice())
+    }
 }
 
 fn prefix(packed: &[u8]) -> Option<(u64, i64)> {

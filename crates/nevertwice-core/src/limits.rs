@@ -59,6 +59,9 @@ pub const EXPIRE_HOLDS_MAX: usize = 64;
 /// Intents that one shard remembers at a time.
 pub const INTENTS_MAX: usize = 100_000_000;
 
+/// Epochs whose first position a shard remembers.
+pub const ADOPTIONS_MAX: usize = 1_024;
+
 /// Remembered intents that one applied entry frees at most, so that purging never delays a decision.
 pub const PURGE_MAX: usize = 4;
 
@@ -84,8 +87,9 @@ pub const LIST_MAX: usize = 4_096;
 // The square of the largest holding is exact in a double; the next one's is not.
 const _: () = assert!(HOLDING_MAX * HOLDING_MAX <= AMOUNT_MAX);
 const _: () = assert!((HOLDING_MAX + 1) * (HOLDING_MAX + 1) > AMOUNT_MAX);
-// A position's value is at most twice the curve's integral, which cash and the house's loss bound.
+// A holding's value is at most twice the curve's integral, which cash and the house's loss bound.
 const _: () = assert!(2 * (ISSUANCE_MAX + HOUSE_LOSS_MAX) <= AMOUNT_MAX);
 const _: () = assert!(LOAD_CANDIDATES_MAX <= LIST_MAX && EXPIRE_HOLDS_MAX <= LIST_MAX && PAY_HOLDERS_MAX <= LIST_MAX);
+const _: () = assert!(ADOPTIONS_MAX <= LIST_MAX);
 const _: () = assert!(LEVELS_MAX <= u64::BITS as usize);
 const _: () = assert!(AT_MS_MAX > 0);

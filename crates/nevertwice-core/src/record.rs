@@ -45,6 +45,8 @@ fields! {
         pub at_ms: i64,
         /// How long an accepted intent is remembered, in milliseconds.
         pub retention_ms: i64,
+        /// Where each epoch began, oldest first; the last `ADOPTIONS_MAX` of them.
+        pub adoptions: Vec<Position>,
     }
 }
 

@@ -1,6 +1,9 @@
 //! One shard's state.
 
+use alloc::collections::VecDeque;
+
 use crate::intents::Intents;
+use crate::limits::ADOPTIONS_MAX;
 use crate::market::Market;
 use crate::sale::Sale;
 use crate::table::Seed;
@@ -15,6 +18,8 @@ pub struct State {
     pub(crate) epoch: u32,
     pub(crate) position: Position,
     pub(crate) at_ms: i64,
+    // The first position of each epoch, oldest first.
+    pub(crate) adoptions: VecDeque<Position>,
     pub(crate) intents: Intents,
     pub(crate) body: Body,
 }
@@ -30,7 +35,16 @@ impl State {
     /// into the entries that are decided here.
     #[must_use]
     pub fn new(shard: ShardId, epoch: u32, seed: (u64, u64)) -> Self {
-        Self { shard, seed, epoch, position: Position::default(), at_ms: 0, intents: Intents::new(seed), body: Body::Unopened }
+        Self {
+            shard,
+            seed,
+            epoch,
+            position: Position::default(),
+            at_ms: 0,
+            adoptions: VecDeque::new(),
+            intents: Intents::new(seed),
+            body: Body::Unopened,
+        }
     }
 
     /// Which shard it is.
@@ -75,6 +89,26 @@ impl State {
         if epoch > self.epoch {
             self.epoch = epoch;
         }
+    }
+
+    /// Whether the position is that of one of this history's entries. Two histories of a failover share their `seq`s, so the
+    /// epoch must be the one that was in force there. Positions of epochs that are no longer remembered are not.
+    #[must_use]
+    pub fn contains(&self, position: Position) -> bool {
+        let after = self.adoptions.partition_point(|first| first.epoch <= position.epoch);
+        let Some(first) = after.checked_sub(1).and_then(|at| self.adoptions.get(at)) else { return false };
+        let before_next = self.adoptions.get(after).is_none_or(|next| position.seq < next.seq);
+        first.epoch == position.epoch && position.seq >= first.seq && before_next && position.seq <= self.position.seq
+    }
+
+    pub(crate) fn note_adoption(&mut self, position: Position) {
+        if self.adoptions.back().is_some_and(|last| last.epoch == position.epoch) {
+            return;
+        }
+        if self.adoptions.len() >= ADOPTIONS_MAX {
+            self.adoptions.pop_front();
+        }
+        self.adoptions.push_back(position);
     }
 
     pub(crate) const fn kind(&self) -> ShardKind {

@@ -5,8 +5,6 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::hash::Hasher;
-
 use hashbrown::HashTable;
 use siphasher::sip::SipHasher13;
 
@@ -42,14 +40,9 @@ impl<T> Tables<T> {
         self.len
     }
 
-    /// The hash of a key that consists of parts; the parts' lengths enter it too.
-    pub(crate) fn hash(&self, parts: &[&[u8]]) -> u64 {
-        let mut hasher = SipHasher13::new_with_keys(self.seed.0, self.seed.1);
-        for part in parts {
-            hasher.write(part);
-            hasher.write(&[0xff]);
-        }
-        hasher.finish()
+    /// The seeded hash of a key.
+    pub(crate) fn hash(&self, key: &[u8]) -> u64 {
+        SipHasher13::new_with_keys(self.seed.0, self.seed.1).hash(key)
     }
 
     // The upper bits choose the table: the lower ones choose the bucket within it.

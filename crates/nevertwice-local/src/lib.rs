@@ -1,1 +1,27 @@
-//! Placeholder.
+//! The in-process backend: what a decision says is fsynced on this machine before anybody hears "yes".
+//!
+//! - [`LocalBackend`]: the sequencer that decides, the syncer that makes durable and answers, snapshots beside them.
+//! - [`inspect`]: looks at a stopped or copied folder, and changes nothing.
+//! - [`states`]: all shards, out of a snapshot and frames.
+//! - [`folder`]: the data folder's marker (`format`) and its claim by one process.
+//! - [`journal`]: segments, frames, the writer, the scan at recovery.
+//! - [`snapshot`]: files of opaque records that let a recovery start late and a segment go.
+//! - [`storage`]: the only module that touches the disk, behind a trait that tests replace.
+//! - [`clock`]: the only module that reads the clock, likewise.
+//!
+//! What this crate never does: serialise the live state in the sequencer's way, retry a failed fsync, guess about damage, or
+//! make durability a matter of `Drop`.
+
+mod backend;
+pub mod clock;
+pub mod error;
+pub mod folder;
+pub mod inspect;
+pub mod journal;
+mod restore;
+pub mod snapshot;
+pub mod states;
+pub mod storage;
+
+pub use backend::{LocalBackend, LocalOptions, SnapshotReport};
+pub use restore::RestoreReport;

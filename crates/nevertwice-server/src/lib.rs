@@ -1,1 +1,46 @@
-//! Placeholder.
+//! The HTTP server of nevertwice: the API of markets and sales, the sandbox of payments, the steward, and configuration.
+//!
+//! It is the only place that knows every backend, and it holds no decision: what a command may do is decided in
+//! `nevertwice-core`, where it is made durable is the backend's business, and what answers look like is `nevertwice-api`'s.
+//! Here requests become commands and decisions become answers.
+//!
+//! Where to start: [`routes`], the one table of routes; then `endpoints/orders.rs`, the hot path, and `booking.rs`, the longest
+//! one. To run a server in your own process: [`Server::bind`].
+#![forbid(unsafe_code)]
+#![warn(missing_docs, unreachable_pub)]
+
+mod access;
+mod app;
+mod body;
+mod booking;
+mod call;
+pub mod config;
+mod connection;
+mod convert;
+mod endpoints;
+mod error;
+mod honeypot;
+mod intent;
+mod local;
+mod metrics;
+mod openapi;
+mod own;
+mod payment;
+mod person_secret;
+mod refusal;
+mod reply;
+mod router;
+mod routes;
+mod server;
+mod steward;
+
+pub use access::Access;
+pub use config::Config;
+pub use error::StartError;
+pub use local::open_local;
+pub use metrics::Metrics;
+pub use openapi::document as openapi_document;
+pub use payment::{Closed, GatewayError, PaymentGateway, PaymentStatus, Sandbox, Session};
+pub use person_secret::load_or_create as load_or_create_person_secret;
+pub use routes::{Content, Method, Route, routes};
+pub use server::{Parts, Server};

@@ -106,9 +106,6 @@ impl HoldersPaid {
             account.marked_score = payout.marked_score;
             account.set_holding(number, Holding::default());
         }
-        let (_, instrument) = market.instrument_mut(&self.instrument)?;
-        instrument.net = self.net;
-        instrument.cash = cash;
-        Ok(())
+        market.set_sold(number, self.net, cash)
     }
 }

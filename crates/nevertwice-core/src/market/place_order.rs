@@ -267,20 +267,22 @@ fn marked(score: i64, before: Holding, shares: i64, price: i64, cost: i64) -> Op
 impl OrderFilled {
     pub(crate) fn apply(&self, market: &mut Market) -> Result<(), ApplyError> {
         let (number, instrument) = market.instrument(&self.instrument).ok_or(ApplyError::Unknown("instrument"))?;
-        let account = market.account(&self.account).ok_or(ApplyError::Unknown("account"))?;
+        let (instrument_net, instrument_cash) = (instrument.net, instrument.cash);
+        let fees = add(market.fees, self.fee).ok_or(ApplyError::OutOfRange("fees"))?;
+        let account = market.account_mut(&self.account)?;
         let held = account.holding(number);
         let (shares, net, balance, cash) = match self.side {
             Side::Buy => (
                 add(held.shares, self.quantity),
-                add(instrument.net, self.quantity),
+                add(instrument_net, self.quantity),
                 sub(account.balance, self.total()),
-                add(instrument.cash, self.notional),
+                add(instrument_cash, self.notional),
             ),
             Side::Sell => (
                 sub(held.shares, self.quantity),
-                sub(instrument.net, self.quantity),
+                sub(instrument_net, self.quantity),
                 add(account.balance, self.total()),
-                sub(instrument.cash, self.notional),
+                sub(instrument_cash, self.notional),
             ),
         };
         // What was decided must be what is applied: money and shares move by the order's figures, to the entry's figures.
@@ -288,17 +290,12 @@ impl OrderFilled {
             return Err(ApplyError::Inconsistent("order"));
         }
         let cash = cash.ok_or(ApplyError::OutOfRange("cash"))?;
-        let fees = add(market.fees, self.fee).ok_or(ApplyError::OutOfRange("fees"))?;
 
         let holding = Holding { shares: self.holding, cost: self.cost, marked_profit: self.marked_profit };
-        let account = market.account_mut(&self.account)?;
         account.balance = self.balance;
         account.marked_score = self.marked_score;
         account.set_holding(number, holding);
-        let (_, instrument) = market.instrument_mut(&self.instrument)?;
-        instrument.net = self.net;
-        instrument.cash = cash;
         market.fees = fees;
-        Ok(())
+        market.set_sold(number, self.net, cash)
     }
 }

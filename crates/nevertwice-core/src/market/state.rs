@@ -130,7 +130,7 @@ impl Market {
     }
 
     pub(crate) fn instrument_number(&self, name: &Name) -> Option<u32> {
-        let hash = self.instrument_numbers.hash(&[name.as_str().as_bytes()]);
+        let hash = self.instrument_numbers.hash(name.as_str().as_bytes());
         self.instrument_numbers.get(hash, |(known, _)| known == name).map(|(_, number)| *number)
     }
 
@@ -145,9 +145,17 @@ impl Market {
         Ok((number, instrument))
     }
 
+    /// Sets what of an instrument the house has sold, and its cash from it.
+    pub(crate) fn set_sold(&mut self, number: u32, net: i64, cash: i64) -> Result<(), ApplyError> {
+        let instrument = self.instruments.get_mut(number as usize).ok_or(ApplyError::Unknown("instrument"))?;
+        instrument.net = net;
+        instrument.cash = cash;
+        Ok(())
+    }
+
     pub(crate) fn add_instrument(&mut self, instrument: Instrument) -> Result<(), ApplyError> {
         let number = u32::try_from(self.instruments.len()).map_err(|_| ApplyError::TooMany("instruments"))?;
-        let hash = self.instrument_numbers.hash(&[instrument.name.as_str().as_bytes()]);
+        let hash = self.instrument_numbers.hash(instrument.name.as_str().as_bytes());
         self.instrument_numbers.insert(hash, (instrument.name.clone(), number));
         self.instruments.push(instrument);
         Ok(())
@@ -158,17 +166,17 @@ impl Market {
     }
 
     pub(crate) fn account(&self, name: &Name) -> Option<&Account> {
-        let hash = self.accounts.hash(&[name.as_str().as_bytes()]);
+        let hash = self.accounts.hash(name.as_str().as_bytes());
         self.accounts.get(hash, |account| account.name == *name)
     }
 
     pub(crate) fn account_mut(&mut self, name: &Name) -> Result<&mut Account, ApplyError> {
-        let hash = self.accounts.hash(&[name.as_str().as_bytes()]);
+        let hash = self.accounts.hash(name.as_str().as_bytes());
         self.accounts.get_mut(hash, |account| account.name == *name).ok_or(ApplyError::Unknown("account"))
     }
 
     pub(crate) fn add_account(&mut self, account: Account) {
-        let hash = self.accounts.hash(&[account.name.as_str().as_bytes()]);
+        let hash = self.accounts.hash(account.name.as_str().as_bytes());
         self.accounts.insert(hash, account);
     }
 

@@ -136,16 +136,16 @@ impl Sale {
     }
 
     pub(crate) fn candidate(&self, id: &CandidateId) -> Option<&Candidate> {
-        self.candidates.get(self.candidates.hash(&[&id.0]), |candidate| candidate.id == *id)
+        self.candidates.get(self.candidates.hash(&id.0), |candidate| candidate.id == *id)
     }
 
     pub(crate) fn candidate_mut(&mut self, id: &CandidateId) -> Result<&mut Candidate, ApplyError> {
-        let hash = self.candidates.hash(&[&id.0]);
+        let hash = self.candidates.hash(&id.0);
         self.candidates.get_mut(hash, |candidate| candidate.id == *id).ok_or(ApplyError::Unknown("candidate"))
     }
 
     pub(crate) fn add_candidate(&mut self, candidate: Candidate) {
-        let hash = self.candidates.hash(&[&candidate.id.0]);
+        let hash = self.candidates.hash(&candidate.id.0);
         self.candidates.insert(hash, candidate);
     }
 
@@ -168,7 +168,11 @@ impl Sale {
     }
 
     fn booking_hash(&self, id: Position) -> u64 {
-        self.bookings.hash(&[&id.epoch.to_le_bytes(), &id.seq.to_le_bytes()])
+        let mut key = [0; 12];
+        let (epoch, seq) = key.split_at_mut(4);
+        epoch.copy_from_slice(&id.epoch.to_le_bytes());
+        seq.copy_from_slice(&id.seq.to_le_bytes());
+        self.bookings.hash(&key)
     }
 
     /// The booking of that number, for commands that name one.

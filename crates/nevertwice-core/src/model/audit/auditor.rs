@@ -24,6 +24,7 @@ pub struct Auditor {
     shard: ShardId,
     position: Position,
     at_ms: i64,
+    adoptions: Vec<Position>,
     twin: Twin,
     intents: BTreeMap<(Principal, IdempotencyKey), Entry>,
     // In the order of acceptance, which is the order in which they end.
@@ -40,6 +41,7 @@ impl Auditor {
             shard,
             position: Position { epoch: 0, seq: 0 },
             at_ms: 0,
+            adoptions: Vec::new(),
             twin: Twin::Unopened,
             intents: BTreeMap::new(),
             order: VecDeque::new(),
@@ -136,6 +138,9 @@ impl Auditor {
         {
             return Err(Violation::AcceptedOutOfTime { expires_at, at_ms: entry.at_ms });
         }
+        if entry.position.epoch > self.position.epoch {
+            self.adoptions.push(entry.position);
+        }
         self.position = entry.position;
         self.at_ms = entry.at_ms;
         // The state after this entry has not been seen yet.
@@ -185,6 +190,7 @@ impl Auditor {
             position: self.position,
             at_ms: self.at_ms,
             retention_ms: self.twin.retention_ms(),
+            adoptions: self.adoptions.clone(),
         }));
         records.extend(self.intents.values().filter(|entry| self.is_live(entry, self.at_ms)).map(|entry| {
             Record::Intent(IntentRecord {

@@ -1,0 +1,12 @@
+//! The one byte layout of entries and state records, the same in the journal, in a Redis stream and in the ledger.
+//!
+//! A value is one version byte and then its fields in the order of declaration in `nevertwice-core`: bytes and truths as one
+//! byte, words as 4 and longs and signed numbers as 8 bytes little-endian, digests as 32 bytes, texts as 2 bytes of length and
+//! UTF-8, lists as 4 bytes of count, options as one byte and the value, and one tag byte before each event and record. Fixed
+//! widths cost some bytes and keep the layout within what Lua's `struct` can write exactly.
+
+mod layout;
+mod reader;
+mod writer;
+
+pub use layout::{DecodeError, VERSION, decode_entry, decode_record, encode_entry, encode_record};

@@ -1,0 +1,38 @@
+//! What a backend tells of its work, for metrics.
+
+use std::time::Duration;
+
+/// One group of commands that was decided and made durable together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct GroupReport {
+    /// Commands and reads in it.
+    pub items: usize,
+    /// Entries that it made.
+    pub entries: usize,
+    /// Bytes that were written for it.
+    pub bytes: usize,
+    /// How long deciding took, for all of it.
+    pub decide: Duration,
+    /// How long writing and syncing took; zero for a group without entries.
+    pub sync: Duration,
+}
+
+/// Hears of a backend's work. It is called on the backend's own threads: it must not wait.
+pub trait Observer: Send + Sync + 'static {
+    /// A group was decided and is durable.
+    fn group(&self, report: GroupReport);
+    /// A snapshot was written and verified.
+    fn snapshot(&self, records: u64, took: Duration);
+    /// The journal failed, and nothing is decided any more.
+    fn poisoned(&self);
+}
+
+/// Hears nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoObserver;
+
+impl Observer for NoObserver {
+    fn group(&self, _report: GroupReport) {}
+    fn snapshot(&self, _records: u64, _took: Duration) {}
+    fn poisoned(&self) {}
+}

@@ -1,0 +1,20 @@
+//! The backend: threads and what they share.
+//!
+//! ```text
+//! callers -> queue -> sequencer -> handoff -> syncer -> answers
+//!                     (decides)              (writes, fsyncs)
+//!                                               |
+//!                      snapshots <- journal <---+
+//! ```
+
+mod handoff;
+mod open;
+mod options;
+mod queue;
+mod sequencer;
+mod snapshots;
+mod syncer;
+
+pub use open::LocalBackend;
+pub use options::LocalOptions;
+pub use snapshots::SnapshotReport;

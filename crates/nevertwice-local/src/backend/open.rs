@@ -1,0 +1,272 @@
+//! Puts the backend together, and takes it apart.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use nevertwice_api::{Answer, Backend, BackendStatus, BoxFuture, Failure, Health, Level, Levels, Observer, Reading, Request};
+use nevertwice_core::{Position, Query, ShardId, StateHash};
+use tokio::sync::oneshot;
+
+use super::handoff::Handoff;
+use super::options::LocalOptions;
+use super::queue::{Item, Reply};
+use super::sequencer::{GroupLimits, Sequencer};
+use super::snapshots::{SnapshotReport, Snapshots, Wish};
+use super::syncer::Syncer;
+use crate::clock::Clock;
+use crate::error::{IoFailure, OpenError};
+use crate::folder::Folder;
+use crate::journal::JournalReader;
+use crate::restore::{RestoreReport, check_clock, draw_seed, restore};
+use crate::storage::Storage;
+
+/// How many commands and reads are decided before they are handed on. Less than a group, so that the syncer does not wait for
+/// the last of many.
+const TURN_ITEMS_MAX: usize = 256;
+
+/// The in-process backend.
+pub struct LocalBackend {
+    items: Sender<Item>,
+    depth: Arc<AtomicUsize>,
+    queue_max: usize,
+    level: Level,
+    handoff: Arc<Handoff>,
+    stopping: Arc<AtomicBool>,
+    wishes: Sender<Wish>,
+    bytes_since: Arc<AtomicU64>,
+    keep_from: Arc<AtomicU64>,
+    reader: JournalReader,
+    epoch: u32,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    _folder: Folder,
+}
+
+impl LocalBackend {
+    /// Claims the folder, recovers what is in it, and starts the threads.
+    ///
+    /// # Errors
+    /// If the folder is in use, of a newer version, damaged, ahead of the clock, or cannot be read or written. Then nothing
+    /// that counts was changed.
+    pub fn open(
+        storage: Arc<dyn Storage>,
+        clock: Arc<dyn Clock>,
+        observer: Arc<dyn Observer>,
+        options: &LocalOptions,
+    ) -> Result<(LocalBackend, RestoreReport), OpenError> {
+        options.check()?;
+        let folder = Folder::claim(storage)?;
+        let restored = restore(folder.storage(), folder.id())?;
+        if let Some(damage) = restored.damage {
+            return Err(damage.into());
+        }
+        check_clock(&restored.states, clock.as_ref(), options.clock_ahead_ms_max)?;
+        let journal = restored.recovery.finish(&options.journal)?;
+
+        let group_bytes_max = options.group_bytes_max();
+        let limits = GroupLimits {
+            items_max: options.group_items_max.min(TURN_ITEMS_MAX),
+            bytes_max: group_bytes_max,
+            room_bytes: options.journal.segment_bytes.min(8 * group_bytes_max as u64),
+        };
+        let handoff = Arc::new(Handoff::new(group_bytes_max, options.group_items_max));
+        let (items, queue) = channel();
+        let (wishes, wished) = channel();
+        let depth = Arc::new(AtomicUsize::new(0));
+        let bytes_since = Arc::new(AtomicU64::new(0));
+        let keep_from = Arc::new(AtomicU64::new(u64::MAX));
+        let stopping = Arc::new(AtomicBool::new(false));
+        let reader = journal.reader();
+        let epoch = journal.epoch();
+
+        let sequencer = Sequencer::new(
+            queue,
+            Arc::clone(&depth),
+            Arc::clone(&handoff),
+            clock,
+            journal.room(),
+            options.level,
+            draw_seed()?,
+            journal.epoch(),
+            restored.states,
+            limits,
+        );
+        let syncer = Syncer {
+            journal,
+            handoff: Arc::clone(&handoff),
+            observer: Arc::clone(&observer),
+            snapshots: wishes.clone(),
+            bytes_since: Arc::clone(&bytes_since),
+            snapshot_bytes: options.snapshot_bytes,
+            stopping: Arc::clone(&stopping),
+        };
+        let snapshots = Snapshots {
+            wishes: wished,
+            reader: reader.clone(),
+            observer,
+            bytes_since: Arc::clone(&bytes_since),
+            keep_from: Arc::clone(&keep_from),
+            stopping: Arc::clone(&stopping),
+            verified: None,
+        };
+        let backend = LocalBackend {
+            items,
+            depth,
+            queue_max: options.queue_max,
+            level: options.level,
+            handoff,
+            stopping,
+            wishes,
+            bytes_since,
+            keep_from,
+            reader,
+            epoch,
+            threads: Mutex::default(),
+            _folder: folder,
+        };
+        // From here on an error drops the backend, which stops the threads that run.
+        backend.start("sequencer", move || sequencer.run())?;
+        backend.start("syncer", move || syncer.run())?;
+        backend.start("snapshots", move || snapshots.run())?;
+        Ok((backend, restored.report))
+    }
+
+    /// Makes a snapshot now, unless nothing has happened since the last one.
+    ///
+    /// # Errors
+    /// If it cannot be written, or the journal not be read; the snapshots before it stay.
+    pub fn snapshot(&self) -> BoxFuture<'static, Result<SnapshotReport, OpenError>> {
+        let (reply, answer) = oneshot::channel();
+        let wished = self.wishes.send(Wish::Make(Some(reply)));
+        let stopped = || OpenError::Options { what: "the backend is about to stop".to_owned() };
+        Box::pin(async move {
+            wished.map_err(|_| stopped())?;
+            answer.await.unwrap_or_else(|_| Err(stopped()))
+        })
+    }
+
+    /// Keeps the journal from this batch on, whatever the snapshots hold, for somebody who still reads it.
+    pub fn keep_from(&self, batch: u64) {
+        self.keep_from.store(batch, Ordering::Relaxed);
+    }
+
+    /// The epoch of this start, which new entries carry: every start of a folder is an adoption.
+    #[must_use]
+    pub fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    /// Reads the durable journal, beside the sequencer.
+    pub fn journal(&self) -> &JournalReader {
+        &self.reader
+    }
+
+    /// Refuses whatever comes from now on, answers what came before, seals the journal, and waits until that is done. It
+    /// blocks: call it where blocking is allowed. The data folder is released when the backend is dropped.
+    pub fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        // Nobody hears it if the threads have ended already.
+        drop(self.items.send(Item::Stop));
+        drop(self.wishes.send(Wish::Stop));
+        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        for thread in threads {
+            // A panic there has been reported by the panic hook.
+            drop(thread.join());
+        }
+    }
+
+    fn start(&self, name: &'static str, run: impl FnOnce() + Send + 'static) -> Result<(), IoFailure> {
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(IoFailure::of("starting the thread", name))?;
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        Ok(())
+    }
+
+    /// Puts an item into the queue, or says why not.
+    fn put<T: Send + 'static>(&self, item: impl FnOnce(Reply<T>) -> Item) -> BoxFuture<'static, Result<T, Failure>> {
+        if self.stopping.load(Ordering::Relaxed) {
+            return failed(Failure::ShuttingDown);
+        }
+        if self.depth.fetch_add(1, Ordering::Relaxed) >= self.queue_max {
+            self.depth.fetch_sub(1, Ordering::Relaxed);
+            return failed(Failure::Overloaded);
+        }
+        let (reply, answer) = oneshot::channel();
+        if self.items.send(item(reply)).is_err() {
+            self.depth.fetch_sub(1, Ordering::Relaxed);
+            return failed(Failure::ShuttingDown);
+        }
+        // The sequencer or the syncer is gone with the question in hand: nobody knows what became of it.
+        Box::pin(async move { answer.await.unwrap_or(Err(Failure::OutcomeUnknown)) })
+    }
+
+    fn unavailable(&self, levels: Levels) -> Option<Failure> {
+        levels.iter().find(|level| !self.offers().contains(*level)).map(Failure::LevelUnavailable)
+    }
+}
+
+fn failed<T: Send + 'static>(failure: Failure) -> BoxFuture<'static, Result<T, Failure>> {
+    Box::pin(std::future::ready(Err(failure)))
+}
+
+impl Backend for LocalBackend {
+    fn name(&self) -> &'static str {
+        "local"
+    }
+
+    fn offers(&self) -> Levels {
+        Levels::reached(Level::Journaled)
+    }
+
+    fn submit(&self, request: Request) -> BoxFuture<'static, Result<Answer, Failure>> {
+        match self.unavailable(request.levels) {
+            Some(failure) => failed(failure),
+            None => self.put(|reply| Item::Submit(request, reply)),
+        }
+    }
+
+    fn read(&self, shard: ShardId, query: Query, level: Option<Level>) -> BoxFuture<'static, Result<Reading, Failure>> {
+        let level = level.unwrap_or(self.level);
+        if !self.offers().contains(level) {
+            return failed(Failure::LevelUnavailable(level));
+        }
+        self.put(|reply| Item::Read(shard, query, level, reply))
+    }
+
+    fn wait(&self, shard: ShardId, position: Position, level: Level) -> BoxFuture<'static, Result<Levels, Failure>> {
+        if !self.offers().contains(level) {
+            return failed(Failure::LevelUnavailable(level));
+        }
+        self.put(|reply| Item::Wait(shard, position, level, reply))
+    }
+
+    fn state_hash(&self, shard: ShardId) -> BoxFuture<'static, Result<(Position, StateHash), Failure>> {
+        self.put(|reply| Item::Hash(shard, reply))
+    }
+
+    fn shards(&self) -> BoxFuture<'static, Result<Vec<ShardId>, Failure>> {
+        self.put(Item::Shards)
+    }
+
+    fn status(&self) -> BackendStatus {
+        let health = if self.handoff.poisoned() {
+            Health::Poisoned
+        } else if self.stopping.load(Ordering::Relaxed) {
+            Health::Stopping
+        } else {
+            Health::Ready
+        };
+        BackendStatus {
+            health,
+            queue_depth: self.depth.load(Ordering::Relaxed),
+            queue_max: self.queue_max,
+            journal_bytes: self.bytes_since.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl Drop for LocalBackend {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

@@ -1,0 +1,63 @@
+//! How the backend is set up.
+
+use nevertwice_api::Level;
+
+use crate::error::OpenError;
+use crate::journal::JournalOptions;
+
+/// How the backend is set up. The defaults are those of the docs.
+#[derive(Debug, Clone)]
+pub struct LocalOptions {
+    /// When "yes" is said, unless a request asks for more: `journaled` or `decided`.
+    pub level: Level,
+    /// How many commands and reads may wait to be decided; one more is answered `overloaded`.
+    pub queue_max: usize,
+    /// How many of them make one group, which shares one sync, at most.
+    pub group_items_max: usize,
+    /// How far the last recorded instant may lie ahead of the clock at the start, in milliseconds.
+    pub clock_ahead_ms_max: i64,
+    /// A snapshot is made after so many bytes of entries; 0: only when it is asked for.
+    pub snapshot_bytes: u64,
+    /// The journal's layout.
+    pub journal: JournalOptions,
+}
+
+impl Default for LocalOptions {
+    fn default() -> LocalOptions {
+        LocalOptions {
+            level: Level::Journaled,
+            queue_max: 16_384,
+            group_items_max: 4_096,
+            clock_ahead_ms_max: 60_000,
+            snapshot_bytes: 512 << 20,
+            journal: JournalOptions::default(),
+        }
+    }
+}
+
+/// The smallest segment: two groups and the largest entry fit besides what waits already.
+pub(super) const SEGMENT_BYTES_MIN: u64 = 64 << 10;
+
+impl LocalOptions {
+    pub(super) fn check(&self) -> Result<(), OpenError> {
+        let bad = |what: String| Err(OpenError::Options { what });
+        if !matches!(self.level, Level::Decided | Level::Journaled) {
+            return bad(format!("the level {} is not one that a single node can reach", self.level));
+        }
+        if self.queue_max == 0 || self.group_items_max == 0 {
+            return bad("a queue or a group of nothing".to_owned());
+        }
+        if self.journal.segment_bytes < SEGMENT_BYTES_MIN {
+            return bad(format!("a segment of {} bytes is under {SEGMENT_BYTES_MIN}", self.journal.segment_bytes));
+        }
+        if self.clock_ahead_ms_max < 0 {
+            return bad("a clock that must be ahead of the journal".to_owned());
+        }
+        Ok(())
+    }
+
+    /// What one group may hold, and what may wait for the syncer: together with the largest entry they fit one segment.
+    pub(super) fn group_bytes_max(&self) -> usize {
+        usize::try_from(self.journal.segment_bytes / 4).unwrap_or(usize::MAX).min(1 << 20)
+    }
+}

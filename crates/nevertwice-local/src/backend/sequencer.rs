@@ -1,0 +1,297 @@
+//! The one thread that decides: it owns the states, makes no system call of its own, and waits for nothing but work (and for
+//! the syncer, when that is far behind).
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::Receiver;
+
+use nevertwice_api::{Answer, Failure, Level, Levels, Reading, Request};
+use nevertwice_core::{Decision, Entry, Position, Query, ShardId, State, StateHash};
+
+use super::handoff::{Group, Handoff};
+use super::queue::{Item, Reply, Waiting};
+use crate::clock::{Clock, Stopwatch};
+use crate::journal::Room;
+use crate::states::{Seed, States, push_entry};
+
+/// A shard, and which of its positions are durable.
+struct Shard {
+    state: State,
+    durable: Position,
+    /// Groups that are not known to be durable: the ticket, and the shard's last position in it.
+    marks: VecDeque<(u64, Position)>,
+}
+
+impl Shard {
+    /// Learns what has become durable, and says whether the state rests on nothing else.
+    fn is_safe(&mut self, durable_ticket: u64) -> bool {
+        while let Some((ticket, position)) = self.marks.front() {
+            if *ticket > durable_ticket {
+                return false;
+            }
+            self.durable = *position;
+            self.marks.pop_front();
+        }
+        true
+    }
+
+    fn mark(&mut self, ticket: u64, position: Position) {
+        match self.marks.back_mut() {
+            Some(last) if last.0 == ticket => last.1 = position,
+            _ => self.marks.push_back((ticket, position)),
+        }
+    }
+}
+
+/// What one group is decided under.
+struct Now {
+    durable_ticket: u64,
+    poisoned: bool,
+    full: bool,
+}
+
+pub(crate) struct Sequencer {
+    items: Receiver<Item>,
+    depth: Arc<AtomicUsize>,
+    handoff: Arc<Handoff>,
+    clock: Arc<dyn Clock>,
+    room: Room,
+    level: Level,
+    seed: Seed,
+    /// The epoch of this start: every start is an adoption.
+    epoch: u32,
+    shards: HashMap<ShardId, Shard>,
+    group: Group,
+    ticket: u64,
+    limits: GroupLimits,
+}
+
+/// How large a group gets.
+#[derive(Clone, Copy)]
+pub(crate) struct GroupLimits {
+    pub(crate) items_max: usize,
+    pub(crate) bytes_max: usize,
+    /// What is kept free for the groups that are under way when the disk turns out to be full.
+    pub(crate) room_bytes: u64,
+}
+
+impl Sequencer {
+    #[expect(clippy::too_many_arguments, reason = "called once, where the backend is put together")]
+    pub(crate) fn new(
+        items: Receiver<Item>,
+        depth: Arc<AtomicUsize>,
+        handoff: Arc<Handoff>,
+        clock: Arc<dyn Clock>,
+        room: Room,
+        level: Level,
+        seed: Seed,
+        epoch: u32,
+        states: States,
+        limits: GroupLimits,
+    ) -> Sequencer {
+        let shards = states.into_shards().map(|mut state| {
+            state.adopt(epoch);
+            // What was recovered is durable: the recovery synced it.
+            let durable = state.position();
+            (state.shard().clone(), Shard { state, durable, marks: VecDeque::new() })
+        });
+        let shards = shards.collect();
+        Sequencer { items, depth, handoff, clock, room, level, seed, epoch, shards, group: Group::default(), ticket: 1, limits }
+    }
+
+    /// Works until it is told to stop, or nobody is left who could ask.
+    pub(crate) fn run(mut self) {
+        while let Ok(first) = self.items.recv() {
+            let watch = Stopwatch::start();
+            let now = Now {
+                durable_ticket: self.handoff.durable_ticket(),
+                poisoned: self.handoff.poisoned(),
+                full: self.room.left_bytes().is_some_and(|left| left < self.limits.room_bytes),
+            };
+            let mut items = 0;
+            let mut stop = self.take(first, &now, &mut items);
+            while !stop && items < self.limits.items_max && self.group.payload.len() < self.limits.bytes_max {
+                let Ok(item) = self.items.try_recv() else { break };
+                stop = self.take(item, &now, &mut items);
+            }
+            self.group.items = items;
+            if self.group.entries > 0 || !self.group.waiting.is_empty() {
+                self.handoff.put(&mut self.group, self.ticket, watch.took());
+                self.ticket += 1;
+            }
+            if stop {
+                break;
+            }
+        }
+        self.handoff.end();
+        // What came behind the last thing: nothing was done.
+        while let Ok(item) = self.items.try_recv() {
+            item.fail(Failure::ShuttingDown);
+        }
+    }
+
+    /// Does one thing; true: it was the last.
+    fn take(&mut self, item: Item, now: &Now, items: &mut usize) -> bool {
+        if matches!(item, Item::Stop) {
+            return true;
+        }
+        *items += 1;
+        self.depth.fetch_sub(1, Ordering::Relaxed);
+        match item {
+            Item::Submit(request, reply) => self.submit(request, reply, now),
+            Item::Read(shard, query, level, reply) => self.read(&shard, &query, level, reply, now),
+            Item::Wait(shard, position, level, reply) => self.wait(&shard, position, level, reply, now),
+            Item::Hash(shard, reply) => self.hash(&shard, reply, now),
+            Item::Shards(reply) => self.list(reply, now),
+            Item::Stop => {}
+        }
+        false
+    }
+
+    fn submit(&mut self, request: Request, reply: Reply<Answer>, now: &Now) {
+        // Read for each command: a caller that has seen an answer may count on the next one not being decided before it.
+        let at_ms = self.clock.now_ms();
+        let must_wait = self.level == Level::Journaled || request.levels.contains(Level::Journaled);
+        let unopened;
+        let (decision, position, safe, durable) = match self.shards.get_mut(&request.shard) {
+            Some(shard) => {
+                let safe = shard.is_safe(now.durable_ticket);
+                (shard.state.decide(&request.command, at_ms), shard.state.position(), safe, shard.durable)
+            }
+            None => {
+                // Only an accepted opening makes it a shard: strangers may name as many as they like.
+                unopened = State::new(request.shard.clone(), self.epoch, self.seed);
+                (unopened.decide(&request.command, at_ms), Position::default(), true, Position::default())
+            }
+        };
+        if let Decision::Accepted(entry) = decision {
+            return self.accept(entry, must_wait, reply, now);
+        }
+        if now.poisoned && !safe {
+            // What is durable was told, or may be; anything later may be forgotten.
+            let answer = match decision {
+                Decision::Replayed(entry) if entry.position <= durable => {
+                    let levels = Levels::reached(Level::Journaled);
+                    Ok(Answer { decision: Decision::Replayed(entry), position: durable, levels })
+                }
+                _ => Err(Failure::JournalFailed),
+            };
+            return drop(reply.send(answer));
+        }
+        let level = if safe || must_wait { Level::Journaled } else { Level::Decided };
+        let answer = Answer { decision, position, levels: Levels::reached(level) };
+        if safe || !must_wait {
+            drop(reply.send(Ok(answer)));
+        } else {
+            self.group.waiting.push(Waiting::Submit(reply, answer));
+        }
+    }
+
+    /// Makes an accepted decision happen: it is applied here and now, and becomes durable with its group.
+    fn accept(&mut self, entry: Entry, must_wait: bool, reply: Reply<Answer>, now: &Now) {
+        if now.poisoned {
+            return drop(reply.send(Err(Failure::JournalFailed)));
+        }
+        if now.full {
+            return drop(reply.send(Err(Failure::StorageFull)));
+        }
+        let shard = self.shards.entry(entry.shard.clone()).or_insert_with_key(|shard| Shard {
+            state: State::new(shard.clone(), self.epoch, self.seed),
+            durable: Position::default(),
+            marks: VecDeque::new(),
+        });
+        if let Err(error) = shard.state.apply(&entry) {
+            // A fault of the core: what it decided does not fit the state it decided on. Nothing after it can be trusted.
+            tracing::error!(shard = %entry.shard, position = %entry.position, %error, "an accepted decision could not be applied");
+            self.handoff.poison();
+            return drop(reply.send(Err(Failure::JournalFailed)));
+        }
+        push_entry(&mut self.group.payload, &entry);
+        self.group.entries += 1;
+        let position = entry.position;
+        shard.mark(self.ticket, position);
+        let level = if must_wait { Level::Journaled } else { Level::Decided };
+        let answer = Answer { decision: Decision::Accepted(entry), position, levels: Levels::reached(level) };
+        if must_wait {
+            self.group.waiting.push(Waiting::Submit(reply, answer));
+        } else {
+            drop(reply.send(Ok(answer)));
+        }
+    }
+
+    fn read(&mut self, shard: &ShardId, query: &Query, level: Level, reply: Reply<Reading>, now: &Now) {
+        let unopened;
+        let (view, position, safe) = match self.shards.get_mut(shard) {
+            Some(shard) => {
+                let safe = shard.is_safe(now.durable_ticket);
+                (shard.state.read(query), shard.state.position(), safe)
+            }
+            None => {
+                unopened = State::new(shard.clone(), self.epoch, self.seed);
+                (unopened.read(query), Position::default(), true)
+            }
+        };
+        if now.poisoned && !safe {
+            return drop(reply.send(Err(Failure::JournalFailed)));
+        }
+        let must_wait = level == Level::Journaled;
+        let reached = if safe || must_wait { Level::Journaled } else { Level::Decided };
+        let reading = Reading { view, position, levels: Levels::reached(reached) };
+        if safe || !must_wait {
+            drop(reply.send(Ok(reading)));
+        } else {
+            self.group.waiting.push(Waiting::Read(reply, reading));
+        }
+    }
+
+    fn wait(&mut self, shard: &ShardId, position: Position, level: Level, reply: Reply<Levels>, now: &Now) {
+        let Some(shard) = self.shards.get_mut(shard) else { return drop(reply.send(Err(Failure::PositionUnknown))) };
+        if !shard.state.contains(position) {
+            return drop(reply.send(Err(Failure::PositionUnknown)));
+        }
+        let safe = shard.is_safe(now.durable_ticket) || position <= shard.durable;
+        if safe {
+            drop(reply.send(Ok(Levels::reached(Level::Journaled))));
+        } else if now.poisoned {
+            drop(reply.send(Err(Failure::JournalFailed)));
+        } else if level == Level::Decided {
+            drop(reply.send(Ok(Levels::reached(Level::Decided))));
+        } else {
+            self.group.waiting.push(Waiting::Wait(reply));
+        }
+    }
+
+    fn hash(&mut self, shard: &ShardId, reply: Reply<(Position, StateHash)>, now: &Now) {
+        let Some(shard) = self.shards.get_mut(shard) else {
+            let unopened = State::new(shard.clone(), self.epoch, self.seed);
+            return drop(reply.send(Ok((unopened.position(), unopened.state_hash()))));
+        };
+        let safe = shard.is_safe(now.durable_ticket);
+        let hash = (shard.state.position(), shard.state.state_hash());
+        if safe {
+            drop(reply.send(Ok(hash)));
+        } else if now.poisoned {
+            drop(reply.send(Err(Failure::JournalFailed)));
+        } else {
+            self.group.waiting.push(Waiting::Hash(reply, hash));
+        }
+    }
+
+    fn list(&mut self, reply: Reply<Vec<ShardId>>, now: &Now) {
+        let mut all_safe = true;
+        let mut durable = Vec::new();
+        for (id, shard) in &mut self.shards {
+            all_safe &= shard.is_safe(now.durable_ticket);
+            if !now.poisoned || shard.durable.seq > 0 {
+                durable.push(id.clone());
+            }
+        }
+        durable.sort_unstable();
+        if all_safe || now.poisoned {
+            drop(reply.send(Ok(durable)));
+        } else {
+            self.group.waiting.push(Waiting::Shards(reply, durable));
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The thread that makes durable and then answers.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use nevertwice_api::{Failure, GroupReport, Observer};
+
+use super::handoff::{Batch, Handoff};
+use super::snapshots::Wish;
+use crate::clock::Stopwatch;
+use crate::error::AppendError;
+use crate::journal::Journal;
+
+/// How long to wait before a batch is tried again that found no room. The sequencer keeps room free, so this is rare.
+const RETRY_AFTER: Duration = Duration::from_millis(20);
+
+pub(crate) struct Syncer {
+    pub(crate) journal: Journal,
+    pub(crate) handoff: Arc<Handoff>,
+    pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) snapshots: Sender<Wish>,
+    /// Bytes of journal since the last snapshot.
+    pub(crate) bytes_since: Arc<AtomicU64>,
+    pub(crate) snapshot_bytes: u64,
+    /// Set when the backend ends: then a full disk is a failed one.
+    pub(crate) stopping: Arc<AtomicBool>,
+}
+
+impl Syncer {
+    /// Works until nothing more comes, then ends the journal.
+    pub(crate) fn run(mut self) {
+        let mut batch = Batch::default();
+        while self.handoff.take(&mut batch).is_some() {
+            let watch = Stopwatch::start();
+            let (entries, bytes) = (batch.frame.entries() as usize, batch.frame.payload().len());
+            if entries > 0 && !self.handoff.poisoned() {
+                match self.write(&mut batch) {
+                    Ok(()) => self.handoff.set_durable(batch.ticket),
+                    Err(error) => {
+                        tracing::error!(%error, "nothing more is decided until a restart");
+                        self.handoff.poison();
+                        self.observer.poisoned();
+                    }
+                }
+            }
+            let sync = if entries > 0 { watch.took() } else { Duration::ZERO };
+            let poisoned = self.handoff.poisoned();
+            for waiting in batch.waiting.drain(..).flatten() {
+                if poisoned { waiting.fail(Failure::JournalFailed) } else { waiting.send() }
+            }
+            if !poisoned {
+                self.observer.group(GroupReport { items: batch.items, entries, bytes, decide: batch.decide, sync });
+                self.wish_for_snapshot(bytes as u64);
+            }
+            batch.frame.clear();
+            batch.ticket = 0;
+            batch.items = 0;
+            batch.decide = Duration::ZERO;
+        }
+        if !self.handoff.poisoned()
+            && let Err(error) = self.journal.close()
+        {
+            tracing::warn!(%error, "the journal was not sealed; the next start recovers it");
+        }
+    }
+
+    fn write(&mut self, batch: &mut Batch) -> Result<(), AppendError> {
+        loop {
+            match self.journal.append(&mut batch.frame) {
+                Ok(_) => return Ok(()),
+                // Nothing was written, and everybody in it is still waiting.
+                Err(AppendError::Full) if !self.stopping.load(Ordering::Relaxed) => std::thread::sleep(RETRY_AFTER),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn wish_for_snapshot(&mut self, bytes: u64) {
+        let before = self.bytes_since.fetch_add(bytes, Ordering::Relaxed);
+        if self.snapshot_bytes > 0 && before < self.snapshot_bytes && before + bytes >= self.snapshot_bytes {
+            // Nobody hears it while the backend ends.
+            drop(self.snapshots.send(Wish::Make(None)));
+        }
+    }
+}

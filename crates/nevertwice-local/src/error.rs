@@ -1,0 +1,201 @@
+//! What can go wrong with a data folder, closed and typed. Every message says what was wrong, what was done, and what
+//! to do.
+
+use std::fmt;
+use std::io;
+
+use nevertwice_api::ErrorCode;
+
+/// Why a data folder cannot be opened. Nothing was changed in it, unless the message says so.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The operating system refused.
+    Io(IoFailure),
+    /// Another process holds the folder (`data_folder_in_use`).
+    InUse,
+    /// The folder was written by a newer version (`data_too_new`).
+    TooNew {
+        /// The format that the folder names.
+        found: u32,
+        /// The newest format that this version reads.
+        supported: u32,
+    },
+    /// The marker file is missing beside data, or is not readable as one.
+    Marker {
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Something that was durable is not there any more, or not as it was written.
+    Damage(Damage),
+    /// The last recorded instant lies far ahead of the clock (`clock_behind`).
+    ClockBehind {
+        /// The last instant in the journal, in milliseconds.
+        last_at_ms: i64,
+        /// What the clock says.
+        now_ms: i64,
+        /// How far ahead it may lie.
+        ahead_ms_max: i64,
+    },
+    /// A setting that cannot work.
+    Options {
+        /// Which, and why.
+        what: String,
+    },
+}
+
+/// A call to the operating system that failed.
+#[derive(Debug)]
+pub struct IoFailure {
+    /// What was being done.
+    pub doing: &'static str,
+    /// To which file.
+    pub name: String,
+    /// What the system said.
+    pub source: io::Error,
+}
+
+/// A durable frame that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// The segment's number.
+    pub segment: u64,
+    /// Where in the segment the bad frame begins, in bytes.
+    pub offset: u64,
+    /// What was found.
+    pub what: String,
+}
+
+/// Why a batch was not made durable.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AppendError {
+    /// An earlier write or sync failed: nothing is written until a restart (`journal_failed`).
+    Poisoned,
+    /// This write or sync failed; whether the batch is on the disk is unknown, and the journal is poisoned from now
+    /// on (`journal_failed`).
+    Failed(IoFailure),
+    /// The disk is full and no segment is left; nothing was written and the journal goes on when there is room
+    /// (`disk_full`).
+    Full,
+    /// The batch is larger than a segment; nothing was written.
+    TooLarge {
+        /// Its payload.
+        bytes: usize,
+        /// The largest that fits.
+        bytes_max: usize,
+    },
+}
+
+impl IoFailure {
+    pub(crate) fn new(doing: &'static str, name: &str, source: io::Error) -> IoFailure {
+        IoFailure { doing, name: name.to_owned(), source }
+    }
+
+    /// For `map_err`: says what was being done to which file.
+    pub(crate) fn of(doing: &'static str, name: &str) -> impl FnOnce(io::Error) -> IoFailure {
+        move |source| IoFailure::new(doing, name, source)
+    }
+}
+
+impl OpenError {
+    /// An entry or a record in an encoding that this version does not know.
+    pub(crate) fn too_new(version: u8) -> OpenError {
+        OpenError::TooNew { found: u32::from(version), supported: u32::from(nevertwice_api::encoding::VERSION) }
+    }
+
+    /// The code of its page.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            OpenError::Io(failure) if failure.source.kind() == io::ErrorKind::StorageFull => ErrorCode::StorageFull,
+            OpenError::Io(_) | OpenError::Marker { .. } => ErrorCode::DataFolderInvalid,
+            OpenError::InUse => ErrorCode::DataFolderInUse,
+            OpenError::TooNew { .. } => ErrorCode::DataTooNew,
+            OpenError::Damage(_) => ErrorCode::JournalDamaged,
+            OpenError::ClockBehind { .. } => ErrorCode::ClockBehind,
+            OpenError::Options { .. } => ErrorCode::ConfigurationInvalid,
+        }
+    }
+}
+
+impl From<IoFailure> for OpenError {
+    fn from(failure: IoFailure) -> OpenError {
+        OpenError::Io(failure)
+    }
+}
+
+impl From<Damage> for OpenError {
+    fn from(damage: Damage) -> OpenError {
+        OpenError::Damage(damage)
+    }
+}
+
+impl fmt::Display for IoFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?} failed: {}", self.doing, self.name, self.source)
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "segment {} is damaged at byte {}: {}", self.segment, self.offset, self.what)
+    }
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OpenError::Io(failure) => write!(f, "{failure}; nothing was served"),
+            OpenError::InUse => f.write_str("another process uses this data folder; nothing was done: stop it, or name another folder"),
+            OpenError::TooNew { found, supported } => write!(
+                f,
+                "the data folder has format {found}, this version reads up to {supported}; nothing was done: run the \
+                 version that wrote it, or a newer one"
+            ),
+            OpenError::Marker { what } => {
+                write!(f, "the data folder's `format` file cannot be used: {what}; nothing was done: restore the file from a copy")
+            }
+            OpenError::Damage(damage) => write!(
+                f,
+                "{damage}; something that was acknowledged is missing, so nothing was done: restore the folder from a \
+                 copy, or rebuild it from the ledger"
+            ),
+            OpenError::ClockBehind { last_at_ms, now_ms, ahead_ms_max } => write!(
+                f,
+                "the last entry was made at {last_at_ms} ms, more than {ahead_ms_max} ms ahead of the clock ({now_ms} \
+                 ms); nothing was done: set the clock right, or wait"
+            ),
+            OpenError::Options { what } => write!(f, "{what}; nothing was done"),
+        }
+    }
+}
+
+impl fmt::Display for AppendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AppendError::Poisoned => {
+                f.write_str("an earlier write to the journal failed, so nothing more is written: restart once the disk is well")
+            }
+            AppendError::Failed(failure) => write!(
+                f,
+                "{failure}; whether the batch is durable is unknown, and nothing more is written: restart once the \
+                 disk is well"
+            ),
+            AppendError::Full => f.write_str("the disk is full; nothing was written: make room, and it goes on by itself"),
+            AppendError::TooLarge { bytes, bytes_max } => {
+                write!(f, "a batch of {bytes} bytes is over the {bytes_max} that a segment holds; nothing was written")
+            }
+        }
+    }
+}
+
+impl std::error::Error for IoFailure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+impl std::error::Error for Damage {}
+impl std::error::Error for OpenError {}
+impl std::error::Error for AppendError {}

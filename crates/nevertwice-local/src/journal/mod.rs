@@ -1,0 +1,26 @@
+//! The journal: numbered segments full of frames, one frame for each batch that is fsynced.
+//!
+//! - `frame`: the bytes of a frame.
+//! - `segment`: names, the zeros that are written beforehand, the thread that does it.
+//! - `reader`: frames out of a segment, by position.
+//! - `scan`: what a folder's segments prove together; where damage ends and the torn tail begins.
+//! - `recovery`: reads, replays, cuts, and hands out a journal that may be written.
+//! - `writer`: one positional write and one sync for each batch.
+//!
+//! The byte layout and the rules of recovery, with their reasons, are in `docs/journal-format.md`.
+
+mod frame;
+mod options;
+mod reader;
+mod recovery;
+mod scan;
+mod segment;
+mod writer;
+
+pub use frame::{ALIGNMENT, FrameBuffer, HEADER_BYTES};
+pub use options::{JournalOptions, SEGMENT_BYTES};
+pub use reader::Frame;
+pub use recovery::{Recovery, RecoveryReport};
+pub use scan::{Floor, FrameRef};
+pub use segment::is_segment;
+pub use writer::{Journal, JournalReader, Room};

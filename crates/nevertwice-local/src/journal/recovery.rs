@@ -1,0 +1,198 @@
+//! From a folder that somebody left to a journal that may be written.
+//!
+//! Three steps, so that nothing is changed before everything has been understood: [`Recovery::scan`] reads,
+//! [`Recovery::replay`] hands the frames out, [`Recovery::finish`] writes.
+//!
+//! What the last frames hold may have been read from the page cache and never have reached the disk, so `finish`
+//! writes whatever is not proven to be durable again, into a segment of its own, together with an empty frame (a
+//! *seal*) that says how far the history goes. That segment appears whole or not at all, and from then on nothing
+//! older can come back: it supersedes. Only then are torn tails removed.
+
+use std::sync::Arc;
+
+use super::frame::{ALIGNMENT, FrameBuffer, Header, align_up};
+use super::options::JournalOptions;
+use super::reader::{Frame, SegmentReader};
+use super::scan::{Floor, FrameRef, Scan};
+use super::segment::{FILLING, make_segment, segment_name};
+use super::writer::{Journal, Span, Start};
+use crate::error::{Damage, IoFailure, OpenError};
+use crate::folder::{JournalId, remove_if_there};
+use crate::storage::Storage;
+
+/// The room for batches in the segment that a recovery makes: small, since everybody waits for it.
+const FIRST_SEGMENT_BYTES: u64 = 4 << 20;
+
+/// What a recovery found and did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RecoveryReport {
+    /// The last batch that is kept.
+    pub last_batch: u64,
+    /// The highest batch that was durable for certain; what is kept above it was synced again.
+    pub proven_batch: u64,
+    /// The entries in the frames that are kept.
+    pub entries: u64,
+    /// The bytes of the torn tail that were cut.
+    pub cut_bytes: u64,
+    /// The good frames in that tail, which never counted: nobody was told yes for them.
+    pub cut_frames: u64,
+}
+
+/// A folder's segments, read and understood, not yet changed.
+pub struct Recovery {
+    storage: Arc<dyn Storage>,
+    id: JournalId,
+    scan: Scan,
+}
+
+impl Recovery {
+    /// Reads all segments. `floor` is the snapshot that the state will start from. Damage refuses.
+    pub fn scan(storage: Arc<dyn Storage>, id: JournalId, floor: Floor) -> Result<Recovery, OpenError> {
+        let (recovery, damage) = Recovery::inspect(storage, id, floor)?;
+        match damage {
+            Some(damage) => Err(damage.into()),
+            None => Ok(recovery),
+        }
+    }
+
+    /// The same for who wants to look at what is good in spite of damage: the frames up to it are there.
+    pub fn inspect(storage: Arc<dyn Storage>, id: JournalId, floor: Floor) -> Result<(Recovery, Option<Damage>), OpenError> {
+        let mut scan = Scan::read(storage.as_ref(), id, floor)?;
+        let damage = scan.damage.take();
+        Ok((Recovery { storage, id, scan }, damage))
+    }
+
+    /// The frames that are kept, in order.
+    pub fn frames(&self) -> &[FrameRef] {
+        &self.scan.chain
+    }
+
+    /// What was found.
+    pub fn report(&self) -> RecoveryReport {
+        RecoveryReport {
+            last_batch: self.scan.last_batch(),
+            proven_batch: self.scan.proven,
+            entries: self.scan.chain.iter().map(|frame| u64::from(frame.entries)).sum(),
+            cut_bytes: self.scan.cut_bytes(),
+            cut_frames: self.scan.strays_behind,
+        }
+    }
+
+    /// Hands the frames after batch `after` to `take`, in order, until it fails.
+    pub fn replay<E>(&self, after: u64, mut take: impl FnMut(&Frame<'_>) -> Result<(), E>) -> Result<Result<(), E>, OpenError> {
+        let mut reader: Option<(u64, SegmentReader)> = None;
+        for frame in self.scan.chain.iter().filter(|frame| frame.batch > after) {
+            let reader = match &mut reader {
+                Some((number, reader)) if *number == frame.segment => reader,
+                other => {
+                    let opened = SegmentReader::open(self.storage.as_ref(), frame.segment, self.id)?;
+                    &mut other.insert((frame.segment, opened)).1
+                }
+            };
+            if let Err(error) = take(&read_again(reader, frame)?) {
+                return Ok(Err(error));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Writes what is kept of the unproven part where it is safe, cuts the torn tail, and opens the journal.
+    pub fn finish(self, options: &JournalOptions) -> Result<Journal, OpenError> {
+        if options.segment_bytes < 2 * ALIGNMENT || !options.segment_bytes.is_multiple_of(ALIGNMENT) {
+            let what = format!("a segment of {} bytes is no multiple of {ALIGNMENT} over it", options.segment_bytes);
+            return Err(OpenError::Options { what });
+        }
+        // The names that were read may never have been synced either, and what is written now builds on them: without
+        // this a power cut could keep the new segment and lose the one that it continues.
+        let named = self.storage.sync_folder();
+        named.map_err(IoFailure::of("syncing the folder of", FILLING))?;
+        let number = self.scan.segments.last().map_or(1, |segment| segment.number + 1);
+        let (head, start) = self.head(number)?;
+        let len = head.len() as u64 + options.segment_bytes.min(FIRST_SEGMENT_BYTES);
+        let segment = make_segment(self.storage.as_ref(), number, &head, len)?;
+        self.clean()?;
+        let report = self.report();
+        if report.cut_bytes > 0 {
+            tracing::warn!(
+                bytes = report.cut_bytes,
+                frames = report.cut_frames,
+                after_batch = report.last_batch,
+                "cut the journal's torn tail: nobody was told yes for it"
+            );
+        }
+        Ok(Journal::start(self.storage, self.id, segment, start, options)?)
+    }
+
+    /// The epoch of the start that this recovery belongs to: one more than the highest that is kept. The seal of every
+    /// start is durable before anything is served, so no epoch is ever used by two starts, and an entry that was decided
+    /// and lost never shares its position with another.
+    fn epoch(&self) -> u32 {
+        self.scan.chain.iter().map(|frame| frame.epoch).max().unwrap_or(0).saturating_add(1)
+    }
+
+    /// The beginning of the new segment: the unproven frames again, and the seal.
+    fn head(&self, segment: u64) -> Result<(Vec<u8>, Start), OpenError> {
+        let epoch = self.epoch();
+        let (proven, rest) = self.scan.proven_and_rest();
+        let mut head = Vec::new();
+        let mut crc_before = proven.last().map_or(0, |frame| frame.crc);
+        let mut buffer = FrameBuffer::new();
+        for frame in rest {
+            let mut reader = SegmentReader::open(self.storage.as_ref(), frame.segment, self.id)?;
+            buffer.clear();
+            buffer.refill(&read_again(&mut reader, frame)?);
+            let header = Header::of(segment, frame.batch, self.scan.proven, crc_before, epoch);
+            let (bytes, crc) = buffer.seal(header, self.id);
+            head.extend_from_slice(bytes);
+            crc_before = crc;
+        }
+        // The frames before the seal are synced before anybody can find it, so it may call them durable.
+        let last_batch = self.scan.last_batch();
+        buffer.clear();
+        let (bytes, crc) = buffer.seal(Header::of(segment, last_batch + 1, last_batch, crc_before, epoch), self.id);
+        head.extend_from_slice(bytes);
+        let mut spans: Vec<Span> = Vec::new();
+        for frame in proven {
+            if spans.last().is_none_or(|span| span.segment != frame.segment) {
+                spans.push(Span { segment: frame.segment, first_batch: frame.batch });
+            }
+        }
+        let first_batch = rest.first().map_or(last_batch + 1, |frame| frame.batch);
+        spans.push(Span { segment, first_batch });
+        let start = Start { offset: head.len() as u64, batch: last_batch + 1, crc, epoch, spans };
+        Ok((head, start))
+    }
+
+    /// Removes what is superseded, and the half-filled segment that somebody left. The segment that supersedes is
+    /// durable by now, so an interruption here leaves nothing that counts.
+    fn clean(&self) -> Result<(), IoFailure> {
+        let storage = self.storage.as_ref();
+        remove_if_there(storage, FILLING)?;
+        let (proven, _) = self.scan.proven_and_rest();
+        let last = proven.last().map_or(0, |frame| frame.segment);
+        for segment in &self.scan.segments {
+            let name = segment_name(segment.number);
+            let upto = proven.partition_point(|frame| frame.segment <= segment.number);
+            let kept = proven[..upto].last().filter(|frame| frame.segment == segment.number);
+            match kept {
+                None => remove_if_there(storage, &name)?,
+                Some(kept) if segment.data_end > kept.end || (segment.number == last && segment.len > kept.end) => {
+                    storage.truncate(&name, align_up(kept.end)).map_err(IoFailure::of("cutting", &name))?;
+                }
+                Some(_) => {}
+            }
+        }
+        storage.sync_folder().map_err(IoFailure::of("syncing the folder of", FILLING))
+    }
+}
+
+/// Reads a frame that was good a moment ago.
+fn read_again<'a>(reader: &'a mut SegmentReader, frame: &FrameRef) -> Result<Frame<'a>, OpenError> {
+    match reader.frame_at(frame.offset)? {
+        Some((header, read)) if header.batch == frame.batch && header.crc == frame.crc => Ok(read),
+        _ => {
+            let what = format!("batch {} was good when it was first read, and is not now", frame.batch);
+            Err(Damage { segment: frame.segment, offset: frame.offset, what }.into())
+        }
+    }
+}

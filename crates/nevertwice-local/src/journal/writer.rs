@@ -1,0 +1,269 @@
+//! The journal while it is written: one positional write and one sync for each batch.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::frame::{ALIGNMENT, FrameBuffer, HEADER_BYTES, Header};
+use super::options::JournalOptions;
+use super::reader::{Frame, SegmentReader};
+use super::segment::{NoSegment, Preparer, Segment, segment_name};
+use crate::error::{AppendError, Damage, IoFailure, OpenError};
+use crate::folder::{JournalId, remove_if_there};
+use crate::storage::Storage;
+
+/// A segment and the first batch in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) segment: u64,
+    pub(crate) first_batch: u64,
+}
+
+/// Where a journal goes on.
+pub(crate) struct Start {
+    pub(crate) offset: u64,
+    pub(crate) batch: u64,
+    pub(crate) crc: u32,
+    pub(crate) epoch: u32,
+    pub(crate) spans: Vec<Span>,
+}
+
+/// The writer. There is one, and it is driven by one thread.
+pub struct Journal {
+    id: JournalId,
+    segment: Segment,
+    offset: u64,
+    crc: u32,
+    epoch: u32,
+    batch_bytes_max: usize,
+    poisoned: bool,
+    preparer: Arc<Preparer>,
+    progress: Arc<Progress>,
+    storage: Arc<dyn Storage>,
+}
+
+/// What others may know of the writer.
+struct Progress {
+    durable: AtomicU64,
+    /// What is left in the current segment.
+    left_bytes: AtomicU64,
+    spans: Mutex<Vec<Span>>,
+}
+
+impl Progress {
+    fn spans(&self) -> MutexGuard<'_, Vec<Span>> {
+        self.spans.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Journal {
+    pub(crate) fn start(
+        storage: Arc<dyn Storage>,
+        id: JournalId,
+        segment: Segment,
+        start: Start,
+        options: &JournalOptions,
+    ) -> Result<Journal, IoFailure> {
+        let Start { offset, batch, crc, epoch, spans } = start;
+        let (ahead, segment_bytes) = (options.segments_ahead, options.segment_bytes);
+        let preparer = Preparer::start(Arc::clone(&storage), segment.number + 1, segment_bytes, ahead)?;
+        let progress =
+            Progress { durable: AtomicU64::new(batch), left_bytes: AtomicU64::new(segment.len - offset), spans: Mutex::new(spans) };
+        Ok(Journal {
+            id,
+            segment,
+            offset,
+            crc,
+            epoch,
+            batch_bytes_max: usize::try_from(segment_bytes).unwrap_or(usize::MAX).min(u32::MAX as usize) - HEADER_BYTES,
+            poisoned: false,
+            preparer: Arc::new(preparer),
+            progress: Arc::new(progress),
+            storage,
+        })
+    }
+
+    /// Writes the batch and syncs it; on success it is durable, has the number that is returned, and `batch` is
+    /// empty. [`AppendError::Full`] and [`AppendError::TooLarge`] wrote nothing; after any other failure nothing is
+    /// written any more.
+    pub fn append(&mut self, batch: &mut FrameBuffer) -> Result<u64, AppendError> {
+        if self.poisoned {
+            return Err(AppendError::Poisoned);
+        }
+        let bytes = batch.payload().len();
+        if bytes > self.batch_bytes_max {
+            return Err(AppendError::TooLarge { bytes, bytes_max: self.batch_bytes_max });
+        }
+        let number = self.durable() + 1;
+        if (HEADER_BYTES + bytes) as u64 > self.segment.len - self.offset {
+            self.next_segment(number)?;
+        }
+        let header = Header::of(self.segment.number, number, number - 1, self.crc, self.epoch);
+        let (frame, crc) = batch.seal(header, self.id);
+        let len = frame.len() as u64;
+        let written = self.segment.file.write_at(self.offset, frame);
+        let name = &self.segment.name;
+        let synced = written
+            .map_err(IoFailure::of("writing", name))
+            .and_then(|()| self.segment.file.sync_data().map_err(IoFailure::of("syncing", name)));
+        if let Err(failure) = synced {
+            // Whether a failed sync can be repeated is unknown, so it never is.
+            self.poisoned = true;
+            tracing::error!(batch = number, %failure, "the journal is poisoned");
+            return Err(AppendError::Failed(failure));
+        }
+        self.offset += len;
+        self.crc = crc;
+        self.progress.left_bytes.store(self.segment.len - self.offset, Ordering::Relaxed);
+        self.progress.durable.store(number, Ordering::Release);
+        batch.clear();
+        Ok(number)
+    }
+
+    fn next_segment(&mut self, first_batch: u64) -> Result<(), AppendError> {
+        match self.preparer.take() {
+            Ok(segment) => {
+                self.progress.spans().push(Span { segment: segment.number, first_batch });
+                self.progress.left_bytes.store(segment.len, Ordering::Relaxed);
+                self.segment = segment;
+                self.offset = 0;
+                debug_assert!(self.segment.len.is_multiple_of(ALIGNMENT));
+                Ok(())
+            }
+            Err(NoSegment::Full) => Err(AppendError::Full),
+            Err(NoSegment::Failed(failure)) => {
+                self.poisoned = true;
+                Err(AppendError::Failed(failure))
+            }
+        }
+    }
+
+    /// The last batch that is durable.
+    pub fn durable(&self) -> u64 {
+        self.progress.durable.load(Ordering::Acquire)
+    }
+
+    /// The epoch of this start: how many starts the folder has had.
+    pub fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    /// The largest payload of one batch.
+    pub fn batch_bytes_max(&self) -> usize {
+        self.batch_bytes_max
+    }
+
+    /// How much can still be written on a full disk, for who decides.
+    pub fn room(&self) -> Room {
+        Room { preparer: Arc::clone(&self.preparer), progress: Arc::clone(&self.progress) }
+    }
+
+    /// Reads and prunes what is durable, from other threads.
+    pub fn reader(&self) -> JournalReader {
+        JournalReader { storage: Arc::clone(&self.storage), id: self.id, progress: Arc::clone(&self.progress) }
+    }
+
+    /// Ends the journal with a seal: an empty batch, which names the one before it durable. So damage to that one
+    /// is found at the next start, where it would pass for a torn tail otherwise.
+    pub fn close(mut self) -> Result<(), AppendError> {
+        self.append(&mut FrameBuffer::new()).map(|_| ())
+    }
+}
+
+/// How much room the journal has.
+#[derive(Clone)]
+pub struct Room {
+    preparer: Arc<Preparer>,
+    progress: Arc<Progress>,
+}
+
+impl Room {
+    /// The bytes that are left in segments that exist, while the disk is full; `None` while it is not.
+    pub fn left_bytes(&self) -> Option<u64> {
+        self.preparer.is_full().then(|| self.progress.left_bytes.load(Ordering::Relaxed).saturating_add(self.preparer.ready_bytes()))
+    }
+}
+
+/// Reads durable batches beside the writer, and removes segments that nobody needs any more.
+#[derive(Clone)]
+pub struct JournalReader {
+    storage: Arc<dyn Storage>,
+    id: JournalId,
+    progress: Arc<Progress>,
+}
+
+impl JournalReader {
+    /// The last batch that is durable.
+    pub fn durable(&self) -> u64 {
+        self.progress.durable.load(Ordering::Acquire)
+    }
+
+    /// The folder's storage.
+    pub fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+
+    /// The journal's number.
+    pub fn id(&self) -> JournalId {
+        self.id
+    }
+
+    /// Hands the batches after `after`, up to `upto` or the last durable one, to `take`, in order, until it fails.
+    /// Returns the last batch handed out and the checksum of its frame (`after` and 0 if there was none).
+    pub fn read<E: From<OpenError>>(
+        &self,
+        after: u64,
+        upto: u64,
+        mut take: impl FnMut(&Frame<'_>) -> Result<(), E>,
+    ) -> Result<(u64, u32), E> {
+        let upto = upto.min(self.durable());
+        let spans = self.progress.spans().clone();
+        let first = spans.partition_point(|span| span.first_batch <= after + 1).saturating_sub(1);
+        let mut done = (after, 0);
+        for span in &spans[first..] {
+            if span.first_batch > upto || done.0 >= upto {
+                break;
+            }
+            let mut reader = SegmentReader::open(self.storage.as_ref(), span.segment, self.id).map_err(OpenError::from)?;
+            let mut offset = 0;
+            while done.0 < upto {
+                let Some((header, frame)) = reader.frame_at(offset).map_err(OpenError::from)? else {
+                    break;
+                };
+                offset = header.end(offset);
+                if header.batch > after {
+                    if header.batch != done.0 + 1 {
+                        break;
+                    }
+                    take(&frame)?;
+                    done = (header.batch, header.crc);
+                }
+            }
+        }
+        if done.0 < upto {
+            let segment = spans.iter().rev().find(|span| span.first_batch <= done.0 + 1).map_or(0, |span| span.segment);
+            let what = format!("batch {}, which was durable, cannot be read", done.0 + 1);
+            return Err(OpenError::from(Damage { segment, offset: 0, what }).into());
+        }
+        Ok(done)
+    }
+
+    /// Removes the segments all of whose batches are at or below `upto`, one by one from the oldest, each removal
+    /// durable before the next: a gap in the middle would be damage. Returns how many went.
+    pub fn prune(&self, upto: u64) -> Result<usize, IoFailure> {
+        let mut removed = 0;
+        loop {
+            let oldest = {
+                let spans = self.progress.spans();
+                match spans.as_slice() {
+                    [oldest, next, ..] if next.first_batch <= upto.saturating_add(1) => oldest.segment,
+                    _ => return Ok(removed),
+                }
+            };
+            let name = segment_name(oldest);
+            remove_if_there(self.storage.as_ref(), &name)?;
+            self.storage.sync_folder().map_err(IoFailure::of("syncing the folder of", &name))?;
+            self.progress.spans().remove(0);
+            removed += 1;
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! From a data folder to states and a journal: the newest snapshot that is good, and the frames after it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock::{Clock, Stopwatch};
+use crate::error::{Damage, IoFailure, OpenError};
+use crate::folder::JournalId;
+use crate::journal::{Floor, Recovery, RecoveryReport};
+use crate::snapshot;
+use crate::states::{Seed, States};
+use crate::storage::Storage;
+
+/// What a recovery found and did, for the person who starts the server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RestoreReport {
+    /// The batch after which the snapshot in use was made; none without one.
+    pub snapshot: Option<u64>,
+    /// Newer snapshots that do not count, and why.
+    pub bad_snapshots: Vec<String>,
+    /// The entries that were applied.
+    pub entries: u64,
+    /// The journal's part.
+    pub journal: RecoveryReport,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// What is in a folder; nothing has been changed in it yet.
+pub(crate) struct Restored {
+    pub(crate) states: States,
+    pub(crate) recovery: Recovery,
+    pub(crate) report: RestoreReport,
+    /// A bad frame where none may be; the states go up to it.
+    pub(crate) damage: Option<Damage>,
+}
+
+/// Draws the seed of the hash tables: keys come from strangers.
+pub(crate) fn draw_seed() -> Result<Seed, IoFailure> {
+    let draw = || getrandom::u64().map_err(|error| IoFailure::new("drawing a seed for", "", std::io::Error::other(error.to_string())));
+    Ok((draw()?, draw()?))
+}
+
+/// Reads everything, damage included.
+pub(crate) fn restore(storage: &Arc<dyn Storage>, id: JournalId) -> Result<Restored, OpenError> {
+    let watch = Stopwatch::start();
+    let mut report = RestoreReport::default();
+    let (mut states, floor) = load_snapshot(storage, id, &mut report)?;
+    let (recovery, damage) = Recovery::inspect(Arc::clone(storage), id, floor)?;
+    let mut entries = 0;
+    recovery.replay(floor.batch, |frame| {
+        entries += states.apply(frame, |_, _| {})?;
+        Ok::<(), OpenError>(())
+    })??;
+    report.entries = entries;
+    report.journal = recovery.report();
+    report.took = watch.took();
+    Ok(Restored { states, recovery, report, damage })
+}
+
+fn load_snapshot(storage: &Arc<dyn Storage>, id: JournalId, report: &mut RestoreReport) -> Result<(States, Floor), OpenError> {
+    let seed = draw_seed()?;
+    for batch in snapshot::list(storage.as_ref())? {
+        let loaded = match snapshot::verify(storage.as_ref(), id, batch)? {
+            Ok(verified) => States::load(storage.as_ref(), id, batch, seed)?.map(|states| (states, verified.floor)),
+            Err(bad) => Err(bad),
+        };
+        match loaded {
+            Ok((states, floor)) => {
+                report.snapshot = Some(batch);
+                return Ok((states, floor));
+            }
+            Err(bad) => {
+                let name = snapshot::snapshot_name(batch);
+                tracing::warn!(name, bad, "a snapshot does not count: falling back to the one before");
+                report.bad_snapshots.push(format!("{name}: {bad}"));
+            }
+        }
+    }
+    Ok((States::new(seed), Floor::default()))
+}
+
+/// Refuses to serve when the last recorded instant lies far ahead of the clock: every decision would be made at that instant.
+pub(crate) fn check_clock(states: &States, clock: &dyn Clock, ahead_ms_max: i64) -> Result<(), OpenError> {
+    let (last_at_ms, now_ms) = (states.last_at_ms(), clock.now_ms());
+    if last_at_ms.saturating_sub(now_ms) > ahead_ms_max {
+        return Err(OpenError::ClockBehind { last_at_ms, now_ms, ahead_ms_max });
+    }
+    Ok(())
+}

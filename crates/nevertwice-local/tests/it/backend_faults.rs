@@ -1,0 +1,146 @@
+//! Failed syncs, full disks, full queues.
+
+use nevertwice_api::{Backend, Failure, Health, Level, Levels};
+use nevertwice_core::{Decision, Query, Side};
+use nevertwice_local::LocalOptions;
+use nevertwice_local::journal::JournalOptions;
+use nevertwice_testkit::storage::MemoryStorage;
+
+use crate::commands::{
+    START_MS, accepted, market, name, open, open_at, opening, order, request, sale, small_options, submit, wait, workload,
+};
+
+#[test]
+fn after_a_failed_sync_only_what_is_durable_is_answered() {
+    for later in 0..2 {
+        let storage = MemoryStorage::new(1);
+        let (backend, _) = open(&storage).unwrap();
+        for request in workload(3, 6) {
+            accepted(submit(&backend, &request));
+        }
+        let buy = request(market(), "buy", order("ann", Side::Buy, 1));
+        let bought = accepted(submit(&backend, &buy));
+        storage.fail_after(later);
+        let lost = request(market(), "lost", order("ann", Side::Buy, 1));
+        assert_eq!(submit(&backend, &lost), Err(Failure::JournalFailed));
+        assert_eq!(backend.status().health, Health::Poisoned);
+        let calls = storage.calls();
+        for round in 0..3 {
+            let more = request(market(), &format!("more-{round}"), order("ann", Side::Buy, 1));
+            assert_eq!(submit(&backend, &more), Err(Failure::JournalFailed));
+            assert_eq!(submit(&backend, &lost), Err(Failure::JournalFailed), "what may be lost is not replayed");
+            let replay = submit(&backend, &buy).unwrap();
+            assert_eq!(replay.decision, Decision::Replayed(bought.clone()), "what is durable is");
+            assert_eq!(replay.position, bought.position);
+            let read = wait(backend.read(market(), Query::Account { account: name("ann") }, Some(Level::Decided)));
+            assert_eq!(read, Err(Failure::JournalFailed), "the account shows what may be lost");
+            assert!(wait(backend.read(sale(), Query::Sale, None)).unwrap().view.is_ok(), "the sale rests on nothing lost");
+            assert!(wait(backend.wait(market(), bought.position, Level::Journaled)).is_ok());
+            assert_eq!(wait(backend.shards()).unwrap(), [market(), sale()]);
+        }
+        assert_eq!(storage.calls(), calls, "a poisoned backend writes nothing");
+        drop(backend);
+        storage.power_loss();
+        let (backend, _) = open(&storage).unwrap();
+        assert_eq!(submit(&backend, &buy).unwrap().decision, Decision::Replayed(bought));
+        assert!(!matches!(submit(&backend, &lost).unwrap().decision, Decision::Rejected(_)));
+    }
+}
+
+#[test]
+fn a_full_queue_answers_at_once_and_does_nothing() {
+    let storage = MemoryStorage::new(2);
+    let options = LocalOptions { queue_max: 20, ..small_options() };
+    let (backend, _) = open_at(&storage, &options, START_MS).unwrap();
+    for request in opening() {
+        accepted(submit(&backend, &request));
+    }
+    storage.hold();
+    // What waits for the disk is bounded too, so the queue fills in the end.
+    let requests: Vec<_> = (0..5_000).map(|number| request(market(), &format!("k-{number}"), order("ann", Side::Buy, 1))).collect();
+    let mut answers = Vec::new();
+    for (number, request) in requests.iter().enumerate() {
+        answers.push(backend.submit(request.clone()));
+        if number % 10 == 0 {
+            std::thread::yield_now();
+        }
+    }
+    let status = backend.status();
+    assert!(status.queue_depth <= status.queue_max);
+    storage.release();
+    let mut overloaded = Vec::new();
+    let mut done = 0;
+    for (request, answer) in requests.iter().zip(answers) {
+        match wait(answer) {
+            Err(failure) => {
+                assert_eq!(failure, Failure::Overloaded);
+                overloaded.push(request);
+            }
+            Ok(answer) => {
+                assert!(!matches!(answer.decision, Decision::Replayed(_)));
+                done += 1;
+            }
+        }
+    }
+    assert!(!overloaded.is_empty() && done >= 20, "{} refused, {done} done", overloaded.len());
+    for request in overloaded {
+        assert!(!matches!(submit(&backend, request).unwrap().decision, Decision::Replayed(_)), "it was not done");
+    }
+    assert_eq!(backend.status().queue_depth, 0);
+}
+
+#[test]
+fn a_full_disk_refuses_before_deciding_answers_the_rest_and_heals() {
+    let storage = MemoryStorage::new(3);
+    let options = LocalOptions { journal: JournalOptions { segment_bytes: 64 << 10, segments_ahead: 1 }, ..small_options() };
+    let (backend, _) = open_at(&storage, &options, START_MS).unwrap();
+    for request in opening() {
+        accepted(submit(&backend, &request));
+    }
+    storage.set_capacity(Some(storage.used()));
+    let mut number = 0;
+    let mut refused = || loop {
+        number += 1;
+        let request = request(market(), &format!("k-{number}"), order("ann", Side::Buy, 1));
+        match submit(&backend, &request) {
+            Ok(answer) => assert!(matches!(answer.decision, Decision::Accepted(_))),
+            Err(failure) => return (failure, request),
+        }
+        assert!(number < 3_000, "no disk is that large");
+    };
+    let (failure, refused) = refused();
+    assert_eq!(failure, Failure::StorageFull);
+    assert_eq!(backend.status().health, Health::Ready);
+    let position = wait(backend.read(market(), Query::Market, None)).unwrap().position;
+    assert_eq!(submit(&backend, &refused), Err(Failure::StorageFull));
+    assert!(matches!(submit(&backend, &opening()[2]).unwrap().decision, Decision::Replayed(_)), "replays go on");
+    assert_eq!(wait(backend.read(market(), Query::Market, None)).unwrap().position, position, "nothing was done");
+
+    storage.set_capacity(None);
+    loop {
+        match submit(&backend, &refused) {
+            Ok(answer) => break assert!(matches!(answer.decision, Decision::Accepted(_))),
+            Err(failure) => assert_eq!(failure, Failure::StorageFull),
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn under_the_level_decided_an_answer_waits_for_nothing_unless_it_is_asked_to() {
+    let storage = MemoryStorage::new(4);
+    let options = LocalOptions { level: Level::Decided, ..small_options() };
+    let (backend, _) = open_at(&storage, &options, START_MS).unwrap();
+    storage.hold();
+    for request in opening() {
+        let answer = submit(&backend, &request).unwrap();
+        assert_eq!(answer.levels, Levels::reached(Level::Decided));
+    }
+    let mut careful = request(market(), "careful", order("ann", Side::Buy, 1));
+    careful.levels = Levels::reached(Level::Journaled);
+    let answer = backend.submit(careful);
+    storage.release();
+    assert_eq!(wait(answer).unwrap().levels, Levels::reached(Level::Journaled));
+    let answer = submit(&backend, &opening()[0]).unwrap();
+    assert_eq!(answer.levels, Levels::reached(Level::Journaled), "by now it is");
+}

@@ -1,0 +1,182 @@
+//! Where damage ends and the torn tail begins.
+
+use std::sync::Arc;
+
+use nevertwice_local::error::OpenError;
+use nevertwice_local::folder::Folder;
+use nevertwice_local::journal::{Floor, FrameRef, Recovery};
+use nevertwice_local::storage::Storage;
+use nevertwice_testkit::storage::MemoryStorage;
+
+use crate::support::{Random, append, open, payload};
+
+fn name(segment: u64) -> String {
+    format!("journal-{segment:020}.segment")
+}
+
+/// A stopped folder with some batches over several segments, and where its frames lie.
+fn written(seed: u64, batches: usize) -> (MemoryStorage, Vec<FrameRef>) {
+    let storage = MemoryStorage::new(seed);
+    let mut random = Random(seed);
+    {
+        let mut opened = open(&storage).unwrap();
+        for number in 0..batches {
+            append(&mut opened.journal, &payload(1, number, &mut random)).unwrap();
+        }
+    }
+    let folder = Folder::claim(Arc::new(storage.clone())).unwrap();
+    let recovery = Recovery::scan(Arc::clone(folder.storage()), folder.id(), Floor::default()).unwrap();
+    let frames = recovery.frames().to_vec();
+    (storage, frames)
+}
+
+#[test]
+fn a_flipped_bit_in_a_durable_frame_is_damage_at_its_place() {
+    let (storage, frames) = written(1, 14);
+    assert!(frames.last().unwrap().segment > frames[0].segment, "more than one segment");
+    let mut random = Random(2);
+    for frame in &frames[..frames.len() - 1] {
+        let bytes = storage.read(&name(frame.segment)).unwrap();
+        let used = bytes[frame.offset as usize..frame.end as usize].iter().rposition(|byte| *byte != 0).unwrap();
+        for at in [0, 5, 8, 20, 25, 35, 41, 46, 49, 55, 62, used.min(64), used, random.below(used as u64) as usize] {
+            let storage = storage.fork(3);
+            storage.flip(&name(frame.segment), frame.offset as usize + at, 1 << random.below(8));
+            match open(&storage).map(|_| ()) {
+                Err(OpenError::Damage(damage)) => {
+                    assert_eq!((damage.segment, damage.offset), (frame.segment, frame.offset), "byte {at}: {damage}");
+                }
+                other => panic!("batch {}, byte {at}: {other:?}", frame.batch),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_flip_in_the_last_frame_is_a_torn_tail_unless_the_journal_was_closed() {
+    let (storage, frames) = written(4, 5);
+    let last = frames.last().unwrap();
+    let torn = storage.fork(1);
+    torn.flip(&name(last.segment), last.offset as usize + 70, 1);
+    let opened = open(&torn).unwrap();
+    assert_eq!(opened.kept.len(), 4);
+    assert!(opened.report.cut_bytes > 0);
+
+    let closed = storage.fork(2);
+    open(&closed).unwrap().journal.close().unwrap();
+    let folder = Folder::claim(Arc::new(closed.clone())).unwrap();
+    let recovery = Recovery::scan(Arc::clone(folder.storage()), folder.id(), Floor::default()).unwrap();
+    let last = *recovery.frames().iter().rfind(|frame| frame.entries > 0).unwrap();
+    drop(folder);
+    closed.flip(&name(last.segment), last.offset as usize + 70, 1);
+    assert!(matches!(open(&closed).map(|_| ()), Err(OpenError::Damage(_))));
+}
+
+#[test]
+fn a_missing_segment_is_damage_at_its_beginning() {
+    let (storage, frames) = written(5, 16);
+    let segments: Vec<u64> = {
+        let mut all: Vec<u64> = frames.iter().map(|frame| frame.segment).collect();
+        all.dedup();
+        all
+    };
+    assert!(segments.len() > 3);
+    for segment in &segments[..segments.len() - 1] {
+        let storage = storage.fork(1);
+        storage.remove(&name(*segment)).unwrap();
+        assert!(matches!(open(&storage).map(|_| ()), Err(OpenError::Damage(_))), "segment {segment}");
+    }
+    for segment in &segments[..segments.len() - 1] {
+        let storage = storage.fork(1);
+        storage.truncate(&name(*segment), 20).unwrap();
+        match open(&storage).map(|_| ()) {
+            Err(OpenError::Damage(damage)) => {
+                assert_eq!((damage.segment, damage.offset), (*segment, 0))
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_torn_tail_is_cut_even_if_good_frames_follow_and_never_comes_back() {
+    // A disc may keep a later write and lose an earlier one. Here the last two frames were written by a writer that
+    // did not wait (so the last names neither durable), and the first of the two is torn.
+    let (storage, frames) = written(6, 6);
+    let (torn, follows) = (frames[5], frames[6]);
+    let segment = name(torn.segment);
+    assert_eq!(torn.segment, follows.segment);
+    let mut bytes = storage.read(&segment).unwrap();
+    let at = follows.offset as usize;
+    let len = u32::from_le_bytes(bytes[at + 44..at + 48].try_into().unwrap()) as usize;
+    bytes[at + 32..at + 40].copy_from_slice(&(torn.batch - 1).to_le_bytes());
+    let crc = crc32c(&[&bytes[at..at + 60], &bytes[at + 64..at + 64 + len]].concat());
+    bytes[at + 60..at + 64].copy_from_slice(&crc.to_le_bytes());
+    bytes[torn.offset as usize + 65] ^= 1;
+    storage.put(&segment, &bytes);
+
+    let mut opened = open(&storage).unwrap();
+    assert_eq!(opened.kept.len(), 4, "two of six were cut");
+    assert_eq!(opened.report.cut_frames, 1, "the good frame behind the torn one");
+    assert!(opened.report.cut_bytes > 4096);
+    let before = opened.kept.clone();
+    append(&mut opened.journal, b"new").unwrap();
+    drop(opened);
+    for _ in 0..3 {
+        let opened = open(&storage).unwrap();
+        assert_eq!(opened.kept[..4], before[..]);
+        assert_eq!(opened.kept[4..], [b"new".to_vec()]);
+        assert_eq!(opened.report.cut_bytes, 0);
+    }
+}
+
+/// CRC32C, bit by bit.
+fn crc32c(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |crc: u32, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0x82f6_3b78 } else { crc >> 1 })
+    })
+}
+
+#[test]
+fn frames_of_another_folder_count_for_nothing() {
+    let (storage, frames) = written(8, 4);
+    let (other, _) = written(9, 6);
+    let last = frames.last().unwrap().segment;
+    storage.put(&name(last + 1), &other.read(&name(1)).unwrap());
+    let opened = open(&storage).unwrap();
+    assert_eq!(opened.kept.len(), 4);
+    assert!(opened.report.cut_bytes > 0);
+}
+
+#[test]
+fn any_bytes_in_a_segment_are_an_error_or_a_cut_never_a_panic() {
+    let (storage, frames) = written(10, 8);
+    let all = open(&storage.fork(0)).unwrap().kept;
+    for seed in 0..400 {
+        let storage = storage.fork(seed);
+        let mut random = Random(seed);
+        let frame = frames[random.below(frames.len() as u64) as usize];
+        let segment = name(frame.segment);
+        let mut bytes = storage.read(&segment).unwrap();
+        match random.below(4) {
+            0 => bytes.truncate(random.below(bytes.len() as u64) as usize),
+            1 => bytes[frame.offset as usize + 44..frame.offset as usize + 48].fill(0xff),
+            2 => {
+                let at = random.below(bytes.len() as u64) as usize;
+                let end = bytes.len().min(at + 3_000);
+                for byte in &mut bytes[at..end] {
+                    *byte = random.below(256) as u8;
+                }
+            }
+            _ => {
+                let at = random.below(bytes.len() as u64) as usize;
+                bytes.drain(at..(at + 4096).min(frame.end as usize).max(at));
+            }
+        }
+        storage.put(&segment, &bytes);
+        match open(&storage) {
+            Ok(opened) => assert_eq!(opened.kept, all[..opened.kept.len()], "seed {seed}"),
+            Err(OpenError::Damage(_)) => {}
+            Err(other) => panic!("seed {seed}: {other}"),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What every handler needs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use nevertwice_api::person::SaleKey;
+use nevertwice_api::{Answer, Backend, ErrorCode, Level, Levels, Request};
+use nevertwice_core::{Action, Command, Intent, Name, Position, Query, ShardId, View};
+use nevertwice_local::clock::Clock;
+use tokio::sync::mpsc;
+use tokio::time::{Duration, timeout};
+
+use crate::access::Credentials;
+use crate::config::Config;
+use crate::convert;
+use crate::metrics::Metrics;
+use crate::payment::{PaymentGateway, Sandbox};
+use crate::refusal::Refusal;
+
+/// The bounds of requests.
+#[derive(Clone, Debug)]
+pub(crate) struct Limits {
+    pub(crate) body_bytes_max: usize,
+    pub(crate) batch_lines_max: usize,
+    pub(crate) batch_line_bytes_max: usize,
+    pub(crate) headers_bytes_max: usize,
+    pub(crate) headers_max: usize,
+    pub(crate) requests_max: usize,
+    pub(crate) request_read: Duration,
+    pub(crate) answer_deadline: Duration,
+}
+
+/// What every handler needs.
+pub(crate) struct App {
+    pub(crate) backend: Arc<dyn Backend>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) gateway: Arc<dyn PaymentGateway>,
+    pub(crate) sandbox: Arc<Sandbox>,
+    pub(crate) credentials: Credentials,
+    pub(crate) limits: Limits,
+    pub(crate) retention_ms: i64,
+    pub(crate) hold_ms: i64,
+    pub(crate) closing_grace_ms: i64,
+    pub(crate) stopping: AtomicBool,
+    pub(crate) under_way: AtomicUsize,
+    /// Held by everything that has to be finished before the server stops.
+    pub(crate) work: mpsc::Sender<()>,
+    person_secret: [u8; 32],
+}
+
+/// What was read, as of when.
+pub(crate) struct ReadOf {
+    pub(crate) view: View,
+    pub(crate) position: Position,
+    pub(crate) levels: Levels,
+}
+
+impl App {
+    pub(crate) fn new(config: &Config, parts: crate::Parts, base_url: &str, work: mpsc::Sender<()>) -> Self {
+        let sandbox = Arc::new(Sandbox::new(base_url));
+        Self {
+            backend: parts.backend,
+            metrics: parts.metrics,
+            clock: parts.clock,
+            gateway: parts.gateway.unwrap_or_else(|| Arc::clone(&sandbox) as Arc<dyn PaymentGateway>),
+            sandbox,
+            credentials: Credentials::new(config.operator_key.as_ref(), config.service_key.as_ref()),
+            limits: config.limits(),
+            retention_ms: config.retention_ms,
+            hold_ms: config.hold_ms,
+            closing_grace_ms: config.closing_grace_ms,
+            stopping: AtomicBool::new(false),
+            under_way: AtomicUsize::new(0),
+            work,
+            person_secret: parts.person_secret,
+        }
+    }
+
+    /// The key of a sale's persons.
+    pub(crate) fn sale_key(&self, sale: &Name) -> SaleKey {
+        SaleKey::derive(&self.person_secret, sale.as_str())
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Submits a command and waits for its answer, within the deadline. It stands in the queue once this was first polled,
+    /// and goes on whatever becomes of who asked.
+    pub(crate) async fn submit(&self, shard: ShardId, intent: Intent, action: Action, levels: Levels) -> Result<Answer, Refusal> {
+        let answer = self.backend.submit(Request { shard, command: Command { intent, action }, levels });
+        self.within_deadline(answer).await
+    }
+
+    /// Waits for an answer, within the deadline.
+    pub(crate) async fn within_deadline<T>(&self, answer: impl Future<Output = Result<T, nevertwice_api::Failure>>) -> Result<T, Refusal> {
+        match timeout(self.limits.answer_deadline, answer).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(failure)) => {
+                let refusal = Refusal::from(failure);
+                if refusal.code() == ErrorCode::OutcomeUnknown {
+                    self.metrics.unknown_outcomes.inc();
+                }
+                Err(refusal)
+            }
+            Err(_) => {
+                self.metrics.unknown_outcomes.inc();
+                Err(Refusal::outcome_unknown())
+            }
+        }
+    }
+
+    /// Reads, within the deadline.
+    pub(crate) async fn read(&self, shard: ShardId, query: Query, level: Option<Level>) -> Result<ReadOf, Refusal> {
+        let reading = self.within_deadline(self.backend.read(shard, query, level)).await?;
+        match reading.view {
+            Ok(view) => Ok(ReadOf { view, position: reading.position, levels: reading.levels }),
+            Err(rejection) => Err(convert::refuse(&rejection, reading.position)),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! A booking from its admission to the page where it can be paid.
+//!
+//! The admission is made first, the payment is begun before the gateway is called, and what the gateway said is attached
+//! afterwards. Each step is an intent of its own, so whoever comes after a death in between (a replay, a rival with another
+//! key, the steward) goes on where it stopped.
+
+use std::sync::Arc;
+
+use nevertwice_api::wire::{Admission, BookingAnswer};
+use nevertwice_api::{Answer, Levels, wire};
+use nevertwice_core::{Admit, BookingState, BookingView, Decision, Entry, Event, Intent, Query, Rejection, ShardId, View};
+
+use crate::app::App;
+use crate::convert;
+use crate::payment::{self, BookingNow};
+use crate::refusal::Refusal;
+
+/// Admits a candidate, and sees to it that there is a payment.
+pub(crate) async fn book(app: &Arc<App>, sale: ShardId, intent: Intent, admit: Admit, levels: Levels) -> Result<BookingAnswer, Refusal> {
+    let Answer { decision, position, levels: reached } = app.submit(sale.clone(), intent, admit.into(), levels).await?;
+    let (entry, replayed) = match decision {
+        Decision::Accepted(entry) => (entry, false),
+        Decision::Replayed(entry) => (entry, true),
+        Decision::Rejected(Rejection::AlreadyBooked { booking }) => {
+            let now = BookingNow { view: *booking, position, levels: reached };
+            let now = payment::ensure(app, &sale, now, levels).await?;
+            return Err(convert::refuse(&Rejection::AlreadyBooked { booking: Box::new(now.view) }, now.position));
+        }
+        Decision::Rejected(rejection) => return Err(convert::refuse(&rejection, position)),
+    };
+    let result = Admission::of(&entry).ok_or_else(|| Refusal::internal("an entry of another kind than its command"))?;
+    let now = if replayed {
+        read(app, &sale, &entry).await?
+    } else {
+        let view = admitted(&entry).ok_or_else(|| Refusal::internal("an entry of another kind than its command"))?;
+        BookingNow { view, position, levels: reached }
+    };
+    let now = payment::ensure(app, &sale, now, levels).await?;
+    Ok(BookingAnswer {
+        result,
+        replayed,
+        position: now.position.to_string(),
+        levels: now.levels.iter().collect(),
+        state: wire::Booking::from(&now.view),
+    })
+}
+
+async fn read(app: &App, sale: &ShardId, entry: &Entry) -> Result<BookingNow, Refusal> {
+    let read = app.read(sale.clone(), Query::Booking { booking: entry.position }, None).await?;
+    let View::Booking(view) = read.view else { return Err(Refusal::internal("a view of another kind than its query")) };
+    Ok(BookingNow { view, position: read.position, levels: read.levels })
+}
+
+/// The booking that an admission has just made.
+fn admitted(entry: &Entry) -> Option<BookingView> {
+    let [Event::CandidateAdmitted(event)] = entry.events.as_slice() else { return None };
+    Some(BookingView {
+        booking: entry.position,
+        candidate: event.candidate,
+        level: event.level.clone(),
+        seat: event.seat,
+        state: BookingState::Admitted,
+        principal: entry.intent.principal.clone(),
+        key: entry.intent.key.clone(),
+        hold_expires_at: event.hold_expires_at,
+        payment: None,
+        url: None,
+    })
+}

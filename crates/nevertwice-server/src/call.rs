@@ -1,0 +1,174 @@
+//! One request on its way through the server.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::body::Body;
+use axum::extract::RawPathParams;
+use axum::http::request::Parts;
+use bytes::Bytes;
+use nevertwice_api::{ErrorCode, Level, Levels, fingerprint};
+use nevertwice_core::{Intent, Name, Position, ShardId};
+
+use crate::access::Caller;
+use crate::app::App;
+use crate::refusal::Refusal;
+use crate::{body, intent};
+
+/// One request whose caller is known and allowed.
+pub(crate) struct Call {
+    pub(crate) app: Arc<App>,
+    pub(crate) caller: Caller,
+    pub(crate) names: Option<RawPathParams>,
+    pub(crate) parts: Parts,
+    pub(crate) body: Unread,
+}
+
+/// A body that nobody has read yet. Bodies can't be shared between threads, and calls can.
+pub(crate) struct Unread(Mutex<Body>);
+
+impl Unread {
+    pub(crate) const fn new(body: Body) -> Self {
+        Self(Mutex::new(body))
+    }
+
+    pub(crate) fn into_inner(self) -> Body {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Call {
+    /// What stands in the path for `{placeholder}`.
+    pub(crate) fn path_text(&self, placeholder: &str) -> &str {
+        let mut names = self.names.iter().flat_map(RawPathParams::iter);
+        names.find(|(known, _)| *known == placeholder).map_or("", |(_, text)| text)
+    }
+
+    /// The name in the path for `{placeholder}`.
+    pub(crate) fn name(&self, placeholder: &'static str) -> Result<Name, Refusal> {
+        read_name(placeholder, self.path_text(placeholder))
+    }
+
+    /// The market of the path.
+    pub(crate) fn market(&self) -> Result<ShardId, Refusal> {
+        Ok(ShardId::market(self.name("market")?))
+    }
+
+    /// The sale of the path.
+    pub(crate) fn sale(&self) -> Result<ShardId, Refusal> {
+        Ok(ShardId::sale(self.name("sale")?))
+    }
+
+    /// The position in the path for `{placeholder}`.
+    pub(crate) fn position(&self, placeholder: &str) -> Result<Position, Refusal> {
+        self.path_text(placeholder).parse().map_err(|error| {
+            Refusal::new(
+                ErrorCode::PositionInvalid,
+                format!("The path does not name a position: {error}"),
+                "Take it from an answer as it stood there",
+            )
+        })
+    }
+
+    /// The parameters of the query, of which only those are known.
+    pub(crate) fn parameters(&self, known: &'static [&'static str]) -> Result<Parameters, Refusal> {
+        Parameters::read(self.parts.uri.query(), known)
+    }
+
+    /// Refuses a query string where none is taken.
+    fn no_parameters(&self) -> Result<(), Refusal> {
+        self.parameters(&[]).map(|_| ())
+    }
+
+    /// Reads the rest of a command: the headers that make it an intent, and its body.
+    pub(crate) async fn command(self) -> Result<CommandCall, Refusal> {
+        self.no_parameters()?;
+        let headers = &self.parts.headers;
+        let key = intent::idempotency_key(headers)?;
+        let expires_at = intent::expires_at(headers)?;
+        let levels = intent::ack_levels(headers)?;
+        body::check_media_type(headers, &["application/json"])?;
+        let limits = &self.app.limits;
+        let bytes = body::read(self.body.into_inner(), headers, limits.body_bytes_max, limits.request_read).await?;
+        let intent = Intent { principal: self.caller.principal.clone(), key, fingerprint: [0; 32], expires_at };
+        Ok(CommandCall { app: self.app, caller: self.caller, intent, levels, bytes })
+    }
+}
+
+/// A command whose head and body have arrived.
+pub(crate) struct CommandCall {
+    pub(crate) app: Arc<App>,
+    pub(crate) caller: Caller,
+    /// The intent, without its fingerprint.
+    intent: Intent,
+    pub(crate) levels: Levels,
+    bytes: Bytes,
+}
+
+impl CommandCall {
+    /// The body.
+    pub(crate) fn body<T: serde::de::DeserializeOwned>(&self) -> Result<T, Refusal> {
+        body::parse(&self.bytes)
+    }
+
+    /// The intent. `operation` is the verb and noun, and the path's names.
+    pub(crate) fn intent(&self, operation: &[&str]) -> Result<Intent, Refusal> {
+        let fingerprint = fingerprint::of_json(operation, &self.bytes).map_err(|error| body::malformed(&error.to_string()))?;
+        Ok(Intent { fingerprint, ..self.intent.clone() })
+    }
+}
+
+/// The parameters of a query string, each of them known and there once.
+pub(crate) struct Parameters(Vec<(&'static str, String)>);
+
+impl Parameters {
+    fn read(query: Option<&str>, known: &'static [&'static str]) -> Result<Self, Refusal> {
+        let mut found: Vec<(&'static str, String)> = Vec::new();
+        for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+            let Some(name) = known.iter().find(|known| **known == name) else {
+                return Err(invalid_query(&format!("The query parameter `{}` is unknown", name.escape_debug())));
+            };
+            if found.iter().any(|(before, _)| before == name) {
+                return Err(invalid_query(&format!("The query parameter `{name}` came more than once")));
+            }
+            found.push((name, value.into_owned()));
+        }
+        Ok(Self(found))
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+    }
+
+    pub(crate) fn needed(&self, name: &str) -> Result<&str, Refusal> {
+        self.text(name).ok_or_else(|| invalid_query(&format!("The query parameter `{name}` is missing")))
+    }
+
+    /// A whole number, if the parameter is there.
+    pub(crate) fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, Refusal> {
+        let read =
+            |text: &str| text.parse().map_err(|_| invalid_query(&format!("The query parameter `{name}` is not a whole number in range")));
+        self.text(name).map(read).transpose()
+    }
+
+    /// The `level`, if it is there.
+    pub(crate) fn level(&self) -> Result<Option<Level>, Refusal> {
+        self.text("level").map(intent::level).transpose()
+    }
+}
+
+/// A query that is not understood.
+pub(crate) fn invalid_query(wrong: &str) -> Refusal {
+    Refusal::new(ErrorCode::QueryInvalid, wrong, "See the API's description for the parameters of this path")
+}
+
+/// Checks a name, and says which one it is if it is wrong.
+pub(crate) fn read_name(what: &str, text: &str) -> Result<Name, Refusal> {
+    Name::new(text).map_err(|error| {
+        Refusal::new(
+            ErrorCode::NameInvalid,
+            format!("The name given as `{what}` is no name: {error}"),
+            "Names have 1 to 64 of the letters A to Z and a to z, digits, and - _ . : @",
+        )
+        .figure("member", what)
+    })
+}

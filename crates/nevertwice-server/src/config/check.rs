@@ -1,0 +1,104 @@
+//! What is refused: nonsense, and what is unsafe together.
+
+use nevertwice_api::{ErrorCode, Level};
+use nevertwice_core::limits::{HOLD_MS_MAX, RETENTION_MS_MAX, RETENTION_MS_MIN};
+
+use super::{Config, Secret};
+use crate::error::StartError;
+
+/// The shortest and the longest key of a caller.
+const KEY_BYTES: std::ops::RangeInclusive<usize> = 16..=512;
+
+impl Config {
+    /// Refuses settings that are nonsense, or unsafe together. All that is wrong is named at once.
+    ///
+    /// # Errors
+    /// If anything is wrong.
+    pub fn check(&self) -> Result<(), StartError> {
+        let mut wrong = Vec::new();
+        self.check_ranges(&mut wrong);
+        self.check_keys(&mut wrong);
+        self.check_together(&mut wrong);
+        if !wrong.is_empty() {
+            return Err(StartError::new(
+                ErrorCode::ConfigurationInvalid,
+                format!("{}. Nothing was started. Correct the settings; docs/configuration.md lists them.", wrong.join("; ")),
+            ));
+        }
+        if !self.has_credentials() && !self.listen.ip().is_loopback() {
+            return Err(StartError::new(
+                ErrorCode::CredentialsRequired,
+                format!(
+                    "`listen` is {}, which others can reach, and neither `operator_key` nor `service_key` is set. Nothing was started. Set a key, or listen on 127.0.0.1.",
+                    self.listen
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_ranges(&self, wrong: &mut Vec<String>) {
+        let mut in_range = |key: &str, value: i128, min: i128, max: i128| {
+            if value < min || value > max {
+                wrong.push(format!("`{key}` must be from {min} to {max}, and is {value}"));
+            }
+        };
+        in_range("queue_max", self.queue_max as i128, 1, 1_000_000);
+        in_range("retention_ms", self.retention_ms.into(), RETENTION_MS_MIN.into(), RETENTION_MS_MAX.into());
+        in_range("lease_ms", self.lease_ms.into(), 1, RETENTION_MS_MAX.into());
+        in_range("hold_ms", self.hold_ms.into(), 1, HOLD_MS_MAX.into());
+        in_range("sweep_ms", self.sweep_ms.into(), 10, 3_600_000);
+        in_range("closing_grace_ms", self.closing_grace_ms.into(), 0, HOLD_MS_MAX.into());
+        in_range("answer_deadline_ms", self.answer_deadline_ms.into(), 10, 600_000);
+        in_range("request_read_ms", self.request_read_ms.into(), 10, 600_000);
+        in_range("drain_ms", self.drain_ms.into(), 0, 600_000);
+        in_range("body_bytes_max", self.body_bytes_max as i128, 1_024, 1 << 26);
+        in_range("batch_lines_max", self.batch_lines_max as i128, 1, 10_000);
+        in_range("batch_line_bytes_max", self.batch_line_bytes_max as i128, 256, 65_536);
+        in_range("headers_bytes_max", self.headers_bytes_max as i128, 1_024, 1 << 20);
+        in_range("headers_max", self.headers_max as i128, 8, 1_024);
+        in_range("connections_max", self.connections_max as i128, 1, 1_000_000);
+        in_range("requests_max", self.requests_max as i128, 1, 1_000_000);
+    }
+
+    fn check_keys(&self, wrong: &mut Vec<String>) {
+        for (key, secret) in [("operator_key", &self.operator_key), ("service_key", &self.service_key)] {
+            let is_fine = |secret: &Secret| {
+                let text = secret.reveal();
+                KEY_BYTES.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+            };
+            if secret.as_ref().is_some_and(|secret| !is_fine(secret)) {
+                wrong.push(format!("`{key}` must have {} to {} visible ASCII characters", KEY_BYTES.start(), KEY_BYTES.end()));
+            }
+        }
+        if self.operator_key.is_some() && self.operator_key == self.service_key {
+            wrong.push("`operator_key` and `service_key` must differ".to_owned());
+        }
+    }
+
+    fn check_together(&self, wrong: &mut Vec<String>) {
+        if self.lease_ms >= self.retention_ms {
+            wrong.push("`lease_ms` must be shorter than `retention_ms`: a claim must not outlive the memory of its key".to_owned());
+        }
+        if i128::from(self.sweep_ms) * 4 > i128::from(self.hold_ms) {
+            wrong.push("`sweep_ms` must be at most a quarter of `hold_ms`: holds have to end on time".to_owned());
+        }
+        if self.hold_ms >= self.retention_ms {
+            wrong.push("`hold_ms` must be shorter than `retention_ms`: a retry within the hold must find its booking".to_owned());
+        }
+        if i128::from(self.answer_deadline_ms) * 2 > i128::from(self.retention_ms) {
+            wrong.push(
+                "`answer_deadline_ms` must be at most half of `retention_ms`: a retry must find what its first attempt did".to_owned(),
+            );
+        }
+        if !matches!(self.level, Level::Decided | Level::Journaled) {
+            wrong.push(format!("`level` must be `journaled` or `decided`: a single node can't reach `{}`", self.level));
+        }
+        if let Some(url) = &self.public_url {
+            let is_http = url.starts_with("http://") || url.starts_with("https://");
+            if !is_http || url.len() > 512 || !url.bytes().all(|byte| byte.is_ascii_graphic()) {
+                wrong.push("`public_url` must be an http or https address of visible ASCII characters".to_owned());
+            }
+        }
+    }
+}

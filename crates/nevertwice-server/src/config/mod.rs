@@ -1,0 +1,13 @@
+//! Configuration: what can be set, where it comes from, and what is refused.
+//!
+//! Later ones win: the defaults, a TOML file, the environment (`NEVERTWICE_` and the key in capitals), and the flags of the
+//! command line. A key that nobody knows is refused, wherever it comes from.
+
+mod check;
+mod load;
+mod secret;
+mod settings;
+
+pub use load::{Sources, load};
+pub use secret::Secret;
+pub use settings::{Config, SETTINGS, Setting};

@@ -1,0 +1,141 @@
+//! One connection: the bounds of a request's head, the number of requests under way, and panics that end in an answer.
+
+use std::convert::Infallible;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, Request, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use nevertwice_api::{BoxFuture, ErrorCode, Failure};
+use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
+use tower::Service as _;
+
+use crate::app::App;
+use crate::metrics::RouteNumber;
+use crate::refusal::Refusal;
+
+/// How many times the bounds of a head are read before the connection is just cut, so that who is somewhat over them gets to
+/// read why.
+const HEAD_GRACE: usize = 4;
+
+/// What answers the requests of a connection.
+#[derive(Clone)]
+pub(crate) struct Service {
+    app: Arc<App>,
+    router: Router,
+}
+
+impl Service {
+    pub(crate) const fn new(app: Arc<App>, router: Router) -> Self {
+        Self { app, router }
+    }
+}
+
+/// Serves a connection in a task of its own.
+pub(crate) fn serve(stream: TcpStream, service: Service, connections: &GracefulShutdown, place: OwnedSemaphorePermit) {
+    let _ = stream.set_nodelay(true);
+    let limits = &service.app.limits;
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.request_read)
+        .max_buf_size((limits.headers_bytes_max * HEAD_GRACE).max(64 * 1024))
+        .max_headers(limits.headers_max * HEAD_GRACE)
+        // A client that has sent its request and hangs up has still asked: its request is not dropped halfway.
+        .half_close(true)
+        .pipeline_flush(true)
+        .serve_connection(TokioIo::new(stream), service);
+    let connection = connections.watch(connection);
+    tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::debug!(%error, "a connection ended early");
+        }
+        drop(place);
+    });
+}
+
+impl hyper::service::Service<Request<Incoming>> for Service {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Answering;
+
+    fn call(&self, request: Request<Incoming>) -> Answering {
+        let app = Arc::clone(&self.app);
+        if let Err(refusal) = check_head(&app, &request) {
+            return Answering { answer: None, refused: Some(refusal), app };
+        }
+        if app.under_way.fetch_add(1, Ordering::Relaxed) >= app.limits.requests_max {
+            app.under_way.fetch_sub(1, Ordering::Relaxed);
+            return Answering { answer: None, refused: Some(Failure::Overloaded.into()), app };
+        }
+        let answer = self.router.clone().call(request.map(Body::new));
+        Answering { answer: Some(Box::pin(answer)), refused: None, app }
+    }
+}
+
+fn check_head(app: &App, request: &Request<Incoming>) -> Result<(), Refusal> {
+    let limits = &app.limits;
+    let bytes = head_bytes(request.headers()) + request.uri().path_and_query().map_or(0, |target| target.as_str().len());
+    if bytes > limits.headers_bytes_max || request.headers().len() > limits.headers_max {
+        return Err(Refusal::new(
+            ErrorCode::HeadersTooLarge,
+            format!("The request's head has more than {} bytes or {} header lines", limits.headers_bytes_max, limits.headers_max),
+            "Send fewer or shorter headers",
+        )
+        .figure("headers_bytes_max", limits.headers_bytes_max)
+        .figure("headers_max", limits.headers_max));
+    }
+    Ok(())
+}
+
+fn head_bytes(headers: &HeaderMap) -> usize {
+    headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum()
+}
+
+/// An answer under way.
+pub(crate) struct Answering {
+    answer: Option<BoxFuture<'static, Result<Response<Body>, Infallible>>>,
+    refused: Option<Refusal>,
+    app: Arc<App>,
+}
+
+impl Future for Answering {
+    type Output = Result<Response<Body>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(answer) = &mut self.answer else {
+            let refusal = self.refused.take().unwrap_or_else(|| Refusal::internal("an answer that was asked for twice"));
+            return Poll::Ready(Ok(self.refuse(refusal)));
+        };
+        match catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx))) {
+            Ok(answered) => answered,
+            Err(_) => {
+                let refusal = Refusal::internal("a handler panicked");
+                Poll::Ready(Ok(self.refuse(refusal)))
+            }
+        }
+    }
+}
+
+impl Answering {
+    fn refuse(&self, refusal: Refusal) -> Response<Body> {
+        self.app.metrics.requests.observe(RouteNumber::UNMATCHED, Err(refusal.code()), std::time::Duration::ZERO);
+        refusal.into_response()
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        if self.answer.is_some() {
+            self.app.under_way.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Many orders in one request: NDJSON in and out, each line its own key and its own answer.
+//!
+//! All lines are submitted in order before the first answer is awaited; so they share fsyncs, and take effect in the order in
+//! which they stand. A line that is wrong touches no other.
+
+use std::sync::Arc;
+
+use nevertwice_api::wire::{BatchAnswer, Order, PlaceOrder};
+use nevertwice_api::{Answer, BoxFuture, ErrorCode, Failure, Levels, Request, fingerprint};
+use nevertwice_core::{Command, IdempotencyKey, Intent, ShardId};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::envelope;
+use crate::access::{Caller, outside_principal};
+use crate::app::App;
+use crate::call::Call;
+use crate::refusal::Refusal;
+use crate::reply::Reply;
+use crate::{body, convert, intent};
+
+/// What a line is; its order stays as it was written, for the fingerprint.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line<'a> {
+    key: String,
+    principal: Option<String>,
+    expires_at: Option<i64>,
+    #[serde(borrow)]
+    order: &'a RawValue,
+}
+
+/// A line on its way.
+struct UnderWay {
+    key: Option<IdempotencyKey>,
+    answer: Result<BoxFuture<'static, Result<Answer, Failure>>, Refusal>,
+}
+
+pub(crate) async fn place(call: Call) -> Result<Reply, Refusal> {
+    let market = call.market()?;
+    call.parameters(&[])?;
+    let Call { app, caller, parts, body, .. } = call;
+    let levels = intent::ack_levels(&parts.headers)?;
+    body::check_media_type(&parts.headers, &["application/x-ndjson", "application/ndjson"])?;
+    let limits = &app.limits;
+    let bytes_max = limits.batch_lines_max.saturating_mul(limits.batch_line_bytes_max.saturating_add(1));
+    let bytes = body::read(body.into_inner(), &parts.headers, bytes_max, limits.request_read).await?;
+    let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).collect();
+    if lines.len() > limits.batch_lines_max {
+        return Err(Refusal::new(
+            ErrorCode::BatchTooLong,
+            format!("The batch has {} lines, more than {}", lines.len(), limits.batch_lines_max),
+            "Send it in several requests",
+        )
+        .figure("batch_lines_max", limits.batch_lines_max));
+    }
+    let under_way: Vec<UnderWay> = lines.into_iter().map(|line| submit(&app, &caller, &market, levels, line)).collect();
+    let mut out = Vec::with_capacity(under_way.len().saturating_mul(640));
+    for UnderWay { key, answer } in under_way {
+        let answered = match answer {
+            Ok(answer) => app.within_deadline(answer).await.and_then(envelope::<Order>),
+            Err(refusal) => Err(refusal),
+        };
+        let line = show(key.as_ref(), answered);
+        serde_json::to_writer(&mut out, &line).map_err(|_| Refusal::internal("an answer that is not JSON"))?;
+        out.push(b'\n');
+    }
+    Ok(Reply::other("application/x-ndjson", out))
+}
+
+fn submit(app: &Arc<App>, caller: &Caller, market: &ShardId, levels: Levels, line: &[u8]) -> UnderWay {
+    let line_bytes_max = app.limits.batch_line_bytes_max;
+    if line.len() > line_bytes_max {
+        let refusal = Refusal::new(ErrorCode::BodyTooLarge, format!("The line is longer than {line_bytes_max} bytes"), "Shorten it");
+        return UnderWay { key: None, answer: Err(refusal) };
+    }
+    let read: Line<'_> = match body::parse(line) {
+        Ok(read) => read,
+        Err(refusal) => return UnderWay { key: None, answer: Err(refusal) },
+    };
+    let key = match intent::plain_key(&read.key) {
+        Ok(key) => key,
+        Err(refusal) => return UnderWay { key: None, answer: Err(refusal) },
+    };
+    let request = request(caller, market, levels, &key, &read);
+    UnderWay { key: Some(key), answer: request.map(|request| app.backend.submit(request)) }
+}
+
+fn request(caller: &Caller, market: &ShardId, levels: Levels, key: &IdempotencyKey, line: &Line<'_>) -> Result<Request, Refusal> {
+    let principal = match &line.principal {
+        Some(principal) => outside_principal(principal)?,
+        None => caller.principal.clone(),
+    };
+    if line.expires_at.is_some_and(|expires_at| expires_at < 0) {
+        return Err(body::invalid("expires_at", "it is not an instant in milliseconds since 1970"));
+    }
+    let order = line.order.get().as_bytes();
+    let action = convert::order(&body::parse::<PlaceOrder>(order)?)?;
+    // The same as for a single request, so that either repeats the other.
+    let operation = ["place_order", market.name.as_str()];
+    let fingerprint = fingerprint::of_json(&operation, order).map_err(|error| body::malformed(&error.to_string()))?;
+    let intent = Intent { principal, key: key.clone(), fingerprint, expires_at: line.expires_at };
+    Ok(Request { shard: market.clone(), command: Command { intent, action: action.into() }, levels })
+}
+
+fn show(key: Option<&IdempotencyKey>, answered: Result<nevertwice_api::wire::Envelope<Order>, Refusal>) -> BatchAnswer {
+    let key = key.map(ToString::to_string);
+    match answered {
+        Ok(answer) => {
+            let status = if answer.replayed { 200 } else { 201 };
+            BatchAnswer { key, status, answer: Some(answer), problem: None }
+        }
+        Err(refusal) => {
+            let problem = refusal.into_problem();
+            BatchAnswer { key, status: problem.status, answer: None, problem: Some(problem) }
+        }
+    }
+}

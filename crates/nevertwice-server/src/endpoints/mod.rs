@@ -1,0 +1,14 @@
+//! The endpoints, one subject a file.
+
+pub(crate) mod acks;
+pub(crate) mod batch;
+pub(crate) mod bookings;
+pub(crate) mod instruments;
+pub(crate) mod markets;
+pub(crate) mod orders;
+pub(crate) mod pages;
+pub(crate) mod sales;
+mod shared;
+pub(crate) mod status;
+
+pub(crate) use shared::envelope;

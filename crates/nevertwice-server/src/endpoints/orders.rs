@@ -1,0 +1,20 @@
+//! One order: the hot path.
+
+use axum::http::StatusCode;
+use nevertwice_api::wire;
+
+use super::envelope;
+use crate::call::Call;
+use crate::convert;
+use crate::refusal::Refusal;
+use crate::reply::Reply;
+
+pub(crate) async fn place(call: Call) -> Result<Reply, Refusal> {
+    let market = call.market()?;
+    let call = call.command().await?;
+    let action = convert::order(&call.body()?)?;
+    let intent = call.intent(&["place_order", market.name.as_str()])?;
+    let answer = call.app.submit(market, intent, action.into(), call.levels).await?;
+    let envelope = envelope::<wire::Order>(answer)?;
+    Reply::command(&envelope, StatusCode::CREATED, envelope.replayed)
+}

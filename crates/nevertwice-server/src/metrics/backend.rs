@@ -1,0 +1,88 @@
+//! What the backend tells of its work.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use nevertwice_api::{GroupReport, Observer};
+use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+
+use super::Metrics;
+use super::histogram::{ShortTimeHistogram, SizeHistogram, TimeHistogram};
+
+#[derive(Default)]
+pub(super) struct BackendMetrics {
+    group_size: SizeHistogram,
+    decide: ShortTimeHistogram,
+    sync: TimeHistogram,
+    entries: AtomicU64,
+    bytes: AtomicU64,
+    snapshots: AtomicU64,
+    snapshot: TimeHistogram,
+    poisonings: AtomicU64,
+}
+
+impl Observer for Metrics {
+    fn group(&self, report: GroupReport) {
+        let GroupReport { items, entries, bytes, decide, sync } = report;
+        self.backend.group_size.observe(items as u64);
+        self.backend.decide.observe_time(decide);
+        if entries > 0 {
+            self.backend.sync.observe_time(sync);
+            self.backend.entries.fetch_add(entries as u64, Relaxed);
+            self.backend.bytes.fetch_add(bytes as u64, Relaxed);
+        }
+    }
+
+    fn snapshot(&self, _records: u64, took: Duration) {
+        self.backend.snapshots.fetch_add(1, Relaxed);
+        self.backend.snapshot.observe_time(took);
+    }
+
+    fn poisoned(&self) {
+        self.backend.poisonings.fetch_add(1, Relaxed);
+    }
+}
+
+impl BackendMetrics {
+    pub(super) fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> std::fmt::Result {
+        let histogram = MetricType::Histogram;
+        self.group_size.encode(encoder.encode_descriptor(
+            "nevertwice_group_size",
+            "Commands and reads decided together",
+            None,
+            histogram,
+        )?)?;
+        let histogram = MetricType::Histogram;
+        self.decide.encode(encoder.encode_descriptor(
+            "nevertwice_decide_seconds",
+            "Time that deciding one group took",
+            None,
+            histogram,
+        )?)?;
+        let histogram = MetricType::Histogram;
+        self.sync.encode(encoder.encode_descriptor(
+            "nevertwice_sync_seconds",
+            "Time that writing and syncing one group took",
+            None,
+            histogram,
+        )?)?;
+        let histogram = MetricType::Histogram;
+        self.snapshot.encode(encoder.encode_descriptor(
+            "nevertwice_snapshot_seconds",
+            "Time that one snapshot took",
+            None,
+            histogram,
+        )?)?;
+        for (name, help, counter) in [
+            ("nevertwice_entries", "Entries made", &self.entries),
+            ("nevertwice_journal_written_bytes", "Bytes written to the journal", &self.bytes),
+            ("nevertwice_snapshots", "Snapshots written and verified", &self.snapshots),
+            ("nevertwice_poisonings", "Failures of the journal, after which nothing is decided", &self.poisonings),
+        ] {
+            let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            metric.encode_counter::<NoLabelSet, _, u64>(&counter.load(Relaxed), None)?;
+        }
+        Ok(())
+    }
+}

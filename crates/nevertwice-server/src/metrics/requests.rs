@@ -1,0 +1,89 @@
+//! Requests, by endpoint and by what became of them.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use nevertwice_api::ErrorCode;
+use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+
+use super::histogram::TimeHistogram;
+use crate::reply::Outcome;
+use crate::routes::ROUTES;
+
+/// A route's place in the table; one beyond for what no route took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RouteNumber(pub(crate) usize);
+
+impl RouteNumber {
+    /// What no route took.
+    pub(crate) const UNMATCHED: Self = Self(ROUTES.len());
+
+    fn word(self) -> &'static str {
+        ROUTES.get(self.0).map_or("unmatched", |route| route.word)
+    }
+}
+
+/// Outcomes that are no problem: served, accepted, replayed.
+const FINE: [&str; 3] = ["served", "accepted", "replayed"];
+
+pub(crate) struct Requests(Vec<Endpoint>);
+
+struct Endpoint {
+    fine: [AtomicU64; FINE.len()],
+    // One for each code of the catalogue.
+    refused: Box<[AtomicU64]>,
+    took: TimeHistogram,
+}
+
+impl Default for Requests {
+    fn default() -> Self {
+        let endpoint = || Endpoint {
+            fine: std::array::from_fn(|_| AtomicU64::new(0)),
+            refused: ErrorCode::ALL.iter().map(|_| AtomicU64::new(0)).collect(),
+            took: TimeHistogram::default(),
+        };
+        Self((0..=ROUTES.len()).map(|_| endpoint()).collect())
+    }
+}
+
+impl Requests {
+    pub(crate) fn observe(&self, RouteNumber(number): RouteNumber, outcome: Result<Outcome, ErrorCode>, took: Duration) {
+        let Some(endpoint) = self.0.get(number) else { return };
+        let counter = match outcome {
+            Ok(Outcome::Served) => endpoint.fine.first(),
+            Ok(Outcome::Accepted) => endpoint.fine.get(1),
+            Ok(Outcome::Replayed) => endpoint.fine.get(2),
+            Err(code) => endpoint.refused.get(code as usize),
+        };
+        if let Some(counter) = counter {
+            counter.fetch_add(1, Relaxed);
+        }
+        endpoint.took.observe_time(took);
+    }
+
+    pub(super) fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> std::fmt::Result {
+        let mut counts = encoder.encode_descriptor("nevertwice_requests", "Requests by endpoint and outcome", None, MetricType::Counter)?;
+        for (number, endpoint) in self.0.iter().enumerate() {
+            let fine = FINE.iter().copied().zip(&endpoint.fine);
+            let refused = ErrorCode::ALL.iter().map(|code| code.code()).zip(endpoint.refused.iter());
+            for (outcome, counter) in fine.chain(refused) {
+                let count = counter.load(Relaxed);
+                if count > 0 {
+                    let labels = [("endpoint", RouteNumber(number).word()), ("outcome", outcome)];
+                    counts.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
+                }
+            }
+        }
+        let mut times = encoder.encode_descriptor(
+            "nevertwice_request_seconds",
+            "Time from a request's head to its answer",
+            None,
+            MetricType::Histogram,
+        )?;
+        for (number, endpoint) in self.0.iter().enumerate().filter(|(_, endpoint)| !endpoint.took.is_empty()) {
+            endpoint.took.encode(times.encode_family(&[("endpoint", RouteNumber(number).word())])?)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,106 @@
+//! What is read when somebody scrapes, and the text that they get.
+
+use std::fmt;
+use std::sync::Arc;
+
+use nevertwice_api::{BackendStatus, Health};
+use nevertwice_core::Position;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Registry;
+
+use super::Metrics;
+
+/// What was read for one scrape.
+#[derive(Debug)]
+pub(crate) struct Scraped {
+    pub(crate) status: BackendStatus,
+    pub(crate) under_way: usize,
+    pub(crate) shards: Vec<ShardAt>,
+    pub(crate) live: Vec<LiveOn>,
+}
+
+/// How far a shard is.
+#[derive(Debug)]
+pub(crate) struct ShardAt {
+    pub(crate) shard: String,
+    pub(crate) position: Position,
+}
+
+/// Live bookings on a level of a sale.
+#[derive(Debug)]
+pub(crate) struct LiveOn {
+    pub(crate) sale: String,
+    pub(crate) level: String,
+    pub(crate) live: i64,
+}
+
+#[derive(Debug)]
+struct Scrape {
+    metrics: Arc<Metrics>,
+    scraped: Scraped,
+}
+
+impl Metrics {
+    /// The text for Prometheus.
+    pub(crate) fn text(self: &Arc<Self>, scraped: Scraped) -> Result<String, fmt::Error> {
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(Scrape { metrics: Arc::clone(self), scraped }));
+        let mut text = String::new();
+        encode(&mut text, &registry)?;
+        Ok(text)
+    }
+}
+
+impl Collector for Scrape {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let metrics = &self.metrics;
+        metrics.requests.encode(&mut encoder)?;
+        metrics.backend.encode(&mut encoder)?;
+        for (name, help, counter) in [
+            ("nevertwice_unknown_outcomes", "Answers that did not come in time", &metrics.unknown_outcomes),
+            ("nevertwice_honeypot_hits", "Bookings with the field filled in that people don't see", &metrics.honeypot),
+            ("nevertwice_late_payments", "Payments that came after their seat had been given back: to be refunded", &metrics.late_payments),
+            ("nevertwice_holds_ended", "Holds that the steward ended", &metrics.holds_released),
+            ("nevertwice_closings_released", "Bookings released because their payment was not made", &metrics.payments_released),
+            ("nevertwice_closings_confirmed", "Bookings that the steward found paid at the gateway", &metrics.payments_confirmed),
+            ("nevertwice_holders_paid", "Holders that the steward paid", &metrics.holders_paid),
+            ("nevertwice_steward_failures", "Steps of the steward that failed and will be tried again", &metrics.steward_failures),
+        ] {
+            counter.encode(encoder.encode_descriptor(name, help, None, MetricType::Counter)?)?;
+        }
+        self.encode_gauges(&mut encoder)
+    }
+}
+
+impl Scrape {
+    fn encode_gauges(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let Scraped { status, under_way, shards, live } = &self.scraped;
+        for (name, help, value) in [
+            ("nevertwice_queue_depth", "Commands and reads that wait to be decided", status.queue_depth as u64),
+            ("nevertwice_queue_depth_max", "How many may wait", status.queue_max as u64),
+            ("nevertwice_journal_bytes", "Bytes of journal since the last snapshot", status.journal_bytes),
+            ("nevertwice_ready", "1 while the backend decides", u64::from(status.health == Health::Ready)),
+            ("nevertwice_requests_under_way", "Requests under way", *under_way as u64),
+        ] {
+            let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            metric.encode_gauge(&i64::try_from(value).unwrap_or(i64::MAX))?;
+        }
+        let mut seqs = encoder.encode_descriptor("nevertwice_position_seq", "The seq of a shard's last entry", None, MetricType::Gauge)?;
+        for ShardAt { shard, position } in shards {
+            seqs.encode_family(&[("shard", shard.as_str())])?.encode_gauge(&i64::try_from(position.seq).unwrap_or(i64::MAX))?;
+        }
+        let mut epochs =
+            encoder.encode_descriptor("nevertwice_position_epoch", "The epoch of a shard's last entry", None, MetricType::Gauge)?;
+        for ShardAt { shard, position } in shards {
+            epochs.encode_family(&[("shard", shard.as_str())])?.encode_gauge(&i64::from(position.epoch))?;
+        }
+        let mut bookings = encoder.encode_descriptor("nevertwice_live_bookings", "Live bookings by level", None, MetricType::Gauge)?;
+        for LiveOn { sale, level, live } in live {
+            bookings.encode_family(&[("sale", sale.as_str()), ("level", level.as_str())])?.encode_gauge(live)?;
+        }
+        Ok(())
+    }
+}

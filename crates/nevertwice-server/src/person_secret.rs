@@ -1,0 +1,68 @@
+//! The secret from which the keys of sales are made: 32 bytes in a file of its own, beside the data and not in it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::path::Path;
+
+use data_encoding::HEXLOWER_PERMISSIVE;
+use nevertwice_api::ErrorCode;
+
+use crate::error::StartError;
+
+/// Reads the secret, or makes one at the first start; only its owner may read it. Where there are data already, another
+/// secret would make strangers of all who are in them, so a missing one is not made anew.
+///
+/// # Errors
+/// If the file can't be read or made, is missing although there are data, or holds something else than 64 hexadecimal digits.
+pub fn load_or_create(path: &Path, data: &Path) -> Result<[u8; 32], StartError> {
+    match File::open(path) {
+        Ok(file) => load(path, file),
+        Err(error) if error.kind() == ErrorKind::NotFound && has_entries(data) => {
+            Err(refuse(path, format!("is missing, and {} holds data that were made with it", data.display())))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => create(path),
+        Err(error) => Err(refuse(path, format!("can't be opened: {error}"))),
+    }
+}
+
+fn has_entries(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+}
+
+fn load(path: &Path, file: File) -> Result<[u8; 32], StartError> {
+    let mut text = String::new();
+    file.take(256).read_to_string(&mut text).map_err(|error| refuse(path, format!("can't be read: {error}")))?;
+    let bytes = HEXLOWER_PERMISSIVE.decode(text.trim().as_bytes()).ok();
+    bytes.and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| refuse(path, "does not hold 64 hexadecimal digits".to_owned()))
+}
+
+fn create(path: &Path) -> Result<[u8; 32], StartError> {
+    let mut secret = [0; 32];
+    getrandom::fill(&mut secret).map_err(|error| refuse(path, format!("can't be made, since there is no randomness: {error}")))?;
+    write(path, &secret).map_err(|error| refuse(path, format!("can't be made: {error}")))?;
+    tracing::info!(path = %path.display(), "made a new secret for the digests of persons; keep it as long as the data");
+    Ok(secret)
+}
+
+fn write(path: &Path, secret: &[u8; 32]) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(HEXLOWER_PERMISSIVE.encode(secret).as_bytes())?;
+    file.write_all(b"\n")?;
+    file.sync_all()?;
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    File::open(parent)?.sync_all()
+}
+
+fn refuse(path: &Path, wrong: String) -> StartError {
+    StartError::new(
+        ErrorCode::ConfigurationInvalid,
+        format!(
+            "The person key file {} {wrong}. Nothing was started. Restore the file that belongs to the data, or name another with `person_key_file`.",
+            path.display()
+        ),
+    )
+}

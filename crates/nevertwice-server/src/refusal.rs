@@ -1,0 +1,134 @@
+//! What a request gets instead of what it asked for: problem details (RFC 9457).
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use nevertwice_api::wire::Problem;
+use nevertwice_api::{ErrorCode, Failure};
+use nevertwice_core::Position;
+use serde::Serialize;
+
+/// Seconds after which a retryable request may be made again.
+const RETRY_AFTER: &str = "1";
+
+/// A refusal, and all that its answer needs.
+#[derive(Debug)]
+pub(crate) struct Refusal(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    code: ErrorCode,
+    problem: Problem,
+    allow: Option<HeaderValue>,
+}
+
+impl Refusal {
+    /// What was wrong and what to do next, where nothing was done. Both are whole sentences without their full stop.
+    pub(crate) fn new(code: ErrorCode, wrong: impl AsRef<str>, next: &str) -> Self {
+        Self::with_detail(code, format!("{}. Nothing was done. {next}.", wrong.as_ref()))
+    }
+
+    /// A refusal whose detail says in its own words what was wrong, what was done, and what to do.
+    pub(crate) fn with_detail(code: ErrorCode, detail: impl Into<String>) -> Self {
+        Self(Box::new(Inner { code, problem: Problem::new(code, detail), allow: None }))
+    }
+
+    /// A fault of the server itself.
+    pub(crate) fn internal(what: &'static str) -> Self {
+        tracing::error!(what, "internal fault");
+        Self::with_detail(
+            ErrorCode::Internal,
+            "The server has a fault. What was asked may or may not have happened. Ask again with the same key, which tells; if this stays so, tell the operator.",
+        )
+    }
+
+    /// Adds a figure.
+    pub(crate) fn figure(mut self, name: &str, value: impl Serialize) -> Self {
+        if let Ok(value) = serde_json::to_value(value) {
+            self.0.problem.figures.insert(name.to_owned(), value);
+        }
+        self
+    }
+
+    /// Says as of which position it is said.
+    pub(crate) fn at(mut self, position: Position) -> Self {
+        self.0.problem.position = Some(position.to_string());
+        self
+    }
+
+    pub(crate) fn code(&self) -> ErrorCode {
+        self.0.code
+    }
+
+    pub(crate) fn into_problem(self) -> Problem {
+        self.0.problem
+    }
+
+    pub(crate) fn into_response(self) -> Response<Body> {
+        let Inner { code, problem, allow } = *self.0;
+        let body = serde_json::to_vec(&problem).unwrap_or_default();
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if code.retryable() && matches!(code.status(), 409 | 429 | 503) {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER));
+        }
+        if code == ErrorCode::CredentialsMissing {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if code == ErrorCode::RequestTimeout {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        if let Some(allow) = allow {
+            headers.insert(header::ALLOW, allow);
+        }
+        response
+    }
+
+    /// Names the methods that the path takes.
+    pub(crate) fn allow(mut self, methods: &str) -> Self {
+        self.0.allow = HeaderValue::from_str(methods).ok();
+        self
+    }
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        let code = failure.code();
+        match failure {
+            Failure::Overloaded => Self::new(code, "Too much is waiting to be decided", "Ask again with the same key in a moment"),
+            Failure::ShuttingDown => {
+                Self::new(code, "The server is about to stop", "Ask again with the same key once it, or another, is there")
+            }
+            Failure::LevelUnavailable(level) => {
+                Self::new(code, format!("This backend does not offer the level {level}"), "Ask for a level that it offers")
+                    .figure("level", level)
+            }
+            Failure::PositionUnknown => Self::new(
+                code,
+                "The position is not one of the shard's history",
+                "Ask about a position that an answer of this server carried; after a rebuild, ask with the intent's key instead",
+            ),
+            Failure::JournalFailed => Self::with_detail(
+                code,
+                "The journal can't be written. If the request was under way when that happened, it may or may not have been done; otherwise nothing was done. Ask again with the same key once the operator has restarted the server: the key tells.",
+            ),
+            Failure::StorageFull => Self::with_detail(
+                code,
+                "The disk is full. If the request was under way when that happened, it may or may not have been done; otherwise nothing was done. Ask again with the same key once the operator has made space and restarted the server: the key tells.",
+            ),
+            Failure::OutcomeUnknown => Self::outcome_unknown(),
+        }
+    }
+}
+
+impl Refusal {
+    /// The deadline passed before the level was reached.
+    pub(crate) fn outcome_unknown() -> Self {
+        Self::with_detail(
+            ErrorCode::OutcomeUnknown,
+            "The answer did not come in time. What was asked may or may not have happened, or may still happen. Ask again with the same key: it tells, and nothing happens twice.",
+        )
+    }
+}

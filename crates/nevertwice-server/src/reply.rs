@@ -1,0 +1,75 @@
+//! What a request gets.
+
+use axum::body::Body;
+use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use serde::Serialize;
+
+use crate::refusal::Refusal;
+
+/// What marks an answer to a replay.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+
+/// What became of a request, for metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Something was read or shown.
+    Served,
+    /// A command was accepted.
+    Accepted,
+    /// A command had been accepted before.
+    Replayed,
+}
+
+/// An answer that is not a problem.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    status: StatusCode,
+    outcome: Outcome,
+    media_type: &'static str,
+    body: Vec<u8>,
+}
+
+impl Reply {
+    /// What was read, as JSON.
+    pub(crate) fn read(body: &impl Serialize) -> Result<Self, Refusal> {
+        Ok(Self { status: StatusCode::OK, outcome: Outcome::Served, media_type: "application/json", body: json(body)? })
+    }
+
+    /// A command's answer: with `fresh` as its status if it was accepted now, 200 if before.
+    pub(crate) fn command(body: &impl Serialize, fresh: StatusCode, replayed: bool) -> Result<Self, Refusal> {
+        let (status, outcome) = if replayed { (StatusCode::OK, Outcome::Replayed) } else { (fresh, Outcome::Accepted) };
+        Ok(Self { status, outcome, media_type: "application/json", body: json(body)? })
+    }
+
+    /// Something of another media type.
+    pub(crate) const fn other(media_type: &'static str, body: Vec<u8>) -> Self {
+        Self { status: StatusCode::OK, outcome: Outcome::Served, media_type, body }
+    }
+
+    /// A page.
+    pub(crate) fn page(status: StatusCode, html: String) -> Self {
+        Self { status, outcome: Outcome::Served, media_type: "text/html; charset=utf-8", body: html.into_bytes() }
+    }
+
+    pub(crate) const fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+
+    pub(crate) fn into_response(self) -> Response<Body> {
+        let mut response = Response::new(Body::from(self.body));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.media_type));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if self.outcome == Outcome::Replayed {
+            headers.insert(REPLAYED, HeaderValue::from_static("true"));
+        }
+        response
+    }
+}
+
+fn json(body: &impl Serialize) -> Result<Vec<u8>, Refusal> {
+    let mut bytes = Vec::with_capacity(640);
+    serde_json::to_writer(&mut bytes, body).map_err(|_| Refusal::internal("an answer that is not JSON"))?;
+    Ok(bytes)
+}

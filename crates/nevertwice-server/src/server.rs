@@ -1,0 +1,166 @@
+//! A running server: its socket, its connections, its steward, and its end.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use hyper_util::server::graceful::GracefulShutdown;
+use nevertwice_api::{Backend, ErrorCode};
+use nevertwice_local::clock::{Clock, SystemClock};
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::time::{Duration, timeout};
+
+use crate::app::App;
+use crate::config::Config;
+use crate::connection::{self, Service};
+use crate::error::StartError;
+use crate::metrics::Metrics;
+use crate::payment::PaymentGateway;
+use crate::router::router;
+use crate::steward::Steward;
+
+/// How long the server waits after a socket error, for instance when it has too many open files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// What a server is put together from.
+pub struct Parts {
+    /// Where things are decided.
+    pub backend: Arc<dyn Backend>,
+    /// What is counted; give the same to the backend as its observer.
+    pub metrics: Arc<Metrics>,
+    /// Where instants come from.
+    pub clock: Arc<dyn Clock>,
+    /// Where payments are made; the sandbox if absent.
+    pub gateway: Option<Arc<dyn PaymentGateway>>,
+    /// From what the keys of sales are made. The same as long as the data lives.
+    pub person_secret: [u8; 32],
+}
+
+impl Parts {
+    /// A backend, the clock of the system, the sandbox for payments, and metrics of its own.
+    #[must_use]
+    pub fn new(backend: Arc<dyn Backend>, person_secret: [u8; 32]) -> Self {
+        Self { backend, metrics: Arc::new(Metrics::new()), clock: Arc::new(SystemClock), gateway: None, person_secret }
+    }
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parts").field("backend", &self.backend.name()).finish_non_exhaustive()
+    }
+}
+
+/// A server whose address is bound and which does not serve yet.
+pub struct Server {
+    listener: TcpListener,
+    addr: SocketAddr,
+    app: Arc<App>,
+    connections_max: usize,
+    drain: Duration,
+    sweep: Duration,
+    finished: mpsc::Receiver<()>,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").field("addr", &self.addr).finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Checks the configuration and binds its address. Nothing is answered before [`Server::run`].
+    ///
+    /// # Errors
+    /// If the configuration has nonsense in it, other addresses than loopback are to be bound without credentials, or the
+    /// address can't be bound.
+    pub async fn bind(config: &Config, parts: Parts) -> Result<Self, StartError> {
+        config.check()?;
+        let refuse = |error: std::io::Error| {
+            StartError::new(
+                ErrorCode::AddressInUse,
+                format!(
+                    "{} can't be bound: {error}. Nothing was started. Stop what uses it, or choose another with `listen`.",
+                    config.listen
+                ),
+            )
+        };
+        let listener = TcpListener::bind(config.listen).await.map_err(refuse)?;
+        let addr = listener.local_addr().map_err(refuse)?;
+        let base_url = config.public_url.clone().unwrap_or_else(|| format!("http://{addr}"));
+        // Nothing is ever sent: the channel is closed once all who hold its other end are done.
+        let (work, finished) = mpsc::channel(1);
+        let app = Arc::new(App::new(config, parts, &base_url, work));
+        if config.has_credentials() {
+            tracing::info!(%addr, "bound; requests need credentials");
+        } else {
+            tracing::warn!(%addr, "bound to loopback only: without credentials everybody who reaches this address is the operator");
+        }
+        Ok(Self {
+            listener,
+            addr,
+            app,
+            connections_max: config.connections_max,
+            drain: Duration::from_millis(config.drain_ms),
+            sweep: Duration::from_millis(config.sweep_ms),
+            finished,
+        })
+    }
+
+    /// The address that was bound.
+    #[must_use]
+    pub const fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// Serves until `stop` is ready; then stops accepting, finishes what is under way, and returns. The backend is left open:
+    /// who opened it closes it.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        let Self { listener, app, connections_max, drain, sweep, mut finished, .. } = self;
+        let (stopping, stopped) = watch::channel(false);
+        let steward = tokio::spawn(Steward::new(Arc::clone(&app)).run(sweep, stopped));
+        let connections = GracefulShutdown::new();
+        let service = Service::new(Arc::clone(&app), router(&app));
+        let places = Arc::new(Semaphore::new(connections_max));
+        let mut stop = std::pin::pin!(stop);
+        loop {
+            let accepted = tokio::select! {
+                () = &mut stop => break,
+                accepted = accept(&listener, &places) => accepted,
+            };
+            if let Some((stream, place)) = accepted {
+                connection::serve(stream, service.clone(), &connections, place);
+            }
+        }
+        tracing::info!("stopping: nothing new is accepted, what is under way is finished");
+        app.stopping.store(true, Ordering::Relaxed);
+        drop(listener);
+        stopping.send_replace(true);
+        let under_way = async {
+            connections.shutdown().await;
+            // The handlers are gone, and so are their shares; what goes on without its client is waited for as well.
+            drop(service);
+            let _ = steward.await;
+            drop(app);
+            while finished.recv().await.is_some() {}
+        };
+        match timeout(drain, under_way).await {
+            Ok(()) => tracing::info!("everything that was under way is finished"),
+            Err(_) => {
+                tracing::warn!(drain_ms = drain.as_millis(), "some requests were not finished in time; their keys tell what became of them")
+            }
+        }
+    }
+}
+
+async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<(tokio::net::TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+    let place = Arc::clone(places).acquire_owned().await.ok()?;
+    match listener.accept().await {
+        Ok((stream, _)) => Some((stream, place)),
+        Err(error) => {
+            tracing::warn!(%error, "a connection could not be accepted");
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            None
+        }
+    }
+}

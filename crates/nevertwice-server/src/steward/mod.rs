@@ -1,0 +1,98 @@
+//! The steward: the one runner in the background that ends holds, closes payments and pays holders, in bounded steps.
+//!
+//! It proposes from what it reads, and the core checks each step; its intents are made from what they name. So a step that is
+//! repeated, or that comes too late, changes nothing. It makes every decision to release; a payment's page may only confirm.
+
+mod closings;
+mod holds;
+mod payouts;
+
+use std::sync::Arc;
+
+use nevertwice_api::Answer;
+use nevertwice_core::{Action, Decision, Entry, Intent, Rejection, ShardId, ShardKind};
+use tokio::sync::watch;
+use tokio::time::{Duration, MissedTickBehavior, interval};
+
+use crate::app::App;
+use crate::convert;
+use crate::refusal::Refusal;
+use closings::Closings;
+
+/// How many sweeps come between two looks at all bookings for those whose payment is to be closed. In between the steward
+/// knows them from its own steps.
+const SWEEPS_A_LOOK: u64 = 60;
+
+/// The steward.
+pub(crate) struct Steward {
+    app: Arc<App>,
+    closings: Closings,
+    sweeps: u64,
+}
+
+impl Steward {
+    pub(crate) fn new(app: Arc<App>) -> Self {
+        Self { app, closings: Closings::default(), sweeps: 0 }
+    }
+
+    /// Sweeps every so often until told to stop.
+    pub(crate) async fn run(mut self, every: Duration, mut stop: watch::Receiver<bool>) {
+        let mut ticks = interval(every);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = stop.wait_for(|stop| *stop) => return,
+                _ = ticks.tick() => {}
+            }
+            self.sweep().await;
+        }
+    }
+
+    /// Goes over all shards once. What fails is tried again the next time.
+    async fn sweep(&mut self) {
+        let shards = match self.app.within_deadline(self.app.backend.shards()).await {
+            Ok(shards) => shards,
+            Err(refusal) => return self.failed(None, &refusal),
+        };
+        let look = self.sweeps.is_multiple_of(SWEEPS_A_LOOK);
+        for shard in shards {
+            if self.app.is_stopping() {
+                return;
+            }
+            let done = match shard.kind {
+                ShardKind::Market => payouts::pay(&self.app, &shard).await,
+                ShardKind::Sale => self.sweep_sale(&shard, look).await,
+            };
+            if let Err(refusal) = done {
+                self.failed(Some(&shard), &refusal);
+            }
+        }
+        self.sweeps = self.sweeps.wrapping_add(1);
+    }
+
+    async fn sweep_sale(&mut self, sale: &ShardId, look: bool) -> Result<(), Refusal> {
+        let closing = holds::expire(&self.app, sale).await?;
+        self.closings.add(sale, closing);
+        if look {
+            self.closings.look(&self.app, sale).await?;
+        }
+        self.closings.close(&self.app, sale).await
+    }
+
+    fn failed(&self, shard: Option<&ShardId>, refusal: &Refusal) {
+        self.app.metrics.steward_failures.inc();
+        let shard = shard.map(ToString::to_string);
+        tracing::warn!(shard, code = %refusal.code(), "a step of the steward failed and will be tried again");
+    }
+}
+
+/// Submits a step. `None`: there was nothing to do, or it had been done.
+async fn step(app: &App, shard: &ShardId, intent: Intent, action: Action) -> Result<Option<Entry>, Refusal> {
+    let Answer { decision, position, .. } = app.submit(shard.clone(), intent, action, nevertwice_api::Levels::NONE).await?;
+    match decision {
+        Decision::Accepted(entry) => Ok(Some(entry)),
+        Decision::Replayed(_) => Ok(None),
+        Decision::Rejected(Rejection::NothingDue) => Ok(None),
+        Decision::Rejected(rejection) => Err(convert::refuse(&rejection, position)),
+    }
+}

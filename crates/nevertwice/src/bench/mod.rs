@@ -1,0 +1,14 @@
+//! `nevertwice bench`: how fast it is, beside a baseline that was measured in the same run.
+
+mod command;
+mod core;
+mod figure;
+mod http;
+mod local;
+mod memory;
+mod orders;
+mod recovery;
+mod scratch;
+
+pub(crate) use command::BenchArgs;
+pub(crate) use http::{BareArgs, serve_bare};

@@ -1,0 +1,131 @@
+//! `nevertwice serve`: runs the server until it is told to stop.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use nevertwice_api::{ErrorCode, Observer};
+use nevertwice_local::clock::SystemClock;
+use nevertwice_server::config::{Config, Sources, load};
+use nevertwice_server::{Metrics, Parts, Server, StartError, load_or_create_person_secret, open_local};
+use tracing_subscriber::EnvFilter;
+
+/// Every setting can also stand in the file, or in the environment as `NEVERTWICE_` and the setting in capitals; flags win.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The data folder.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// The address to listen on; port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// A TOML file with settings.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// A setting, for instance `--set sweep_ms=1000`; may be given several times.
+    #[arg(long = "set", value_name = "SETTING=VALUE", value_parser = read_setting)]
+    settings: Vec<(String, String)>,
+    /// What is logged, for instance `info` or `nevertwice_server=debug`.
+    #[arg(long, value_name = "FILTER")]
+    log: Option<String>,
+}
+
+fn read_setting(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("it is not written SETTING=VALUE")?;
+    if key.ends_with("_key") {
+        return Err(
+            "a key on the command line can be seen by everybody on this machine: put it into the file or the environment".to_owned()
+        );
+    }
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+impl Arguments {
+    fn sources(&self) -> Sources {
+        let mut flags = self.settings.clone();
+        let named = [
+            ("data", self.data.as_ref().map(|path| path.display().to_string())),
+            ("listen", self.listen.map(|address| address.to_string())),
+            ("log", self.log.clone()),
+        ];
+        flags.extend(named.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
+        Sources { file: self.config.clone(), environment: std::env::vars().collect(), flags }
+    }
+}
+
+/// Runs the server; what stops it before it serves is told on stderr.
+pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+    match load(&arguments.sources()).and_then(|config| serve(&config)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("nevertwice does not start: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(config: &Config) -> Result<(), StartError> {
+    start_log(config)?;
+    let person_secret = load_or_create_person_secret(&config.person_key_path(), &config.data)?;
+    let (clock, metrics) = (Arc::new(SystemClock), Arc::new(Metrics::new()));
+    let (backend, report) = open_local(config, clock, Arc::clone(&metrics) as Arc<dyn Observer>)?;
+    tracing::info!(data = %config.data.display(), snapshot = ?report.snapshot, entries = report.entries, took = ?report.took, "recovered");
+    for bad in &report.bad_snapshots {
+        tracing::warn!(snapshot = bad, "a snapshot does not count; the one before it does");
+    }
+    let backend = Arc::new(backend);
+    let mut parts = Parts::new(Arc::clone(&backend) as Arc<_>, person_secret);
+    parts.metrics = metrics;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| StartError {
+        code: ErrorCode::Internal,
+        detail: format!("No runtime could be made: {error}. Nothing was started."),
+    })?;
+    runtime.block_on(async {
+        let server = Server::bind(config, parts).await?;
+        let stop = stop_signal()?;
+        let line = format!("listening on http://{}\n", server.addr());
+        // Whoever started this process waits for this line; if nobody reads it, that is no reason not to serve.
+        let _ = std::io::stdout().write_all(line.as_bytes()).and_then(|()| std::io::stdout().flush());
+        server.run(stop).await;
+        Ok(())
+    })?;
+    drop(runtime);
+    backend.stop();
+    tracing::info!("stopped");
+    Ok(())
+}
+
+fn start_log(config: &Config) -> Result<(), StartError> {
+    let filter = EnvFilter::try_new(&config.log).map_err(|error| StartError {
+        code: ErrorCode::ConfigurationInvalid,
+        detail: format!("`log` is no filter: {error}. Nothing was started. Write a level such as `info`, or targets with levels."),
+    })?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+    if config.log_json {
+        log.json().init()
+    } else {
+        log.init()
+    }
+    Ok(())
+}
+
+/// Ready when the process is told to stop.
+fn stop_signal() -> Result<impl Future<Output = ()>, StartError> {
+    let refuse = |error: std::io::Error| StartError {
+        code: ErrorCode::Internal,
+        detail: format!("Signals can't be heard: {error}. Nothing was started."),
+    };
+    #[cfg(unix)]
+    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).map_err(refuse)?;
+    Ok(async move {
+        #[cfg(unix)]
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = tokio::signal::ctrl_c() => {}
+        }
+        #[cfg(not(unix))]
+        let _ = tokio::signal::ctrl_c().await;
+    })
+}
