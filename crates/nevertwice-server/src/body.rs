@@ -104,8 +104,10 @@ fn explain<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Refusal {
     match inner.classify() {
         serde_json::error::Category::Data => {
             let inner = for_people(&inner.to_string());
-            let wrong = if path == "." { format!("The body does not fit: {inner}") } else { format!("The member `{path}` does not fit: {inner}") };
-            let refusal = Refusal::new(ErrorCode::BodyInvalid, wrong, "Send the members and types that the API's description lists, and no others");
+            let wrong =
+                if path == "." { format!("The body does not fit: {inner}") } else { format!("The member `{path}` does not fit: {inner}") };
+            let refusal =
+                Refusal::new(ErrorCode::BodyInvalid, wrong, "Send the members and types that the API's description lists, and no others");
             if path == "." { refusal } else { refusal.figure("member", path) }
         }
         _ => malformed(&inner.to_string()),
@@ -120,7 +122,11 @@ fn for_people(error: &str) -> String {
 
 /// A body that is not one JSON text.
 pub(crate) fn malformed(what: &str) -> Refusal {
-    Refusal::new(ErrorCode::BodyMalformed, format!("The body is not one JSON text: {what}"), "Send one JSON object in UTF-8, each member once")
+    Refusal::new(
+        ErrorCode::BodyMalformed,
+        format!("The body is not one JSON text: {what}"),
+        "Send one JSON object in UTF-8, each member once",
+    )
 }
 
 /// A body whose members have the right types, but not the right values.

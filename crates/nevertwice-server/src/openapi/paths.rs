@@ -1,7 +1,7 @@
 //! The paths, from the table of routes.
 
 use utoipa::openapi::header::HeaderBuilder;
-use utoipa::openapi::path::{HttpMethod, Operation, OperationBuilder, ParameterBuilder, ParameterIn, Parameter, Paths};
+use utoipa::openapi::path::{HttpMethod, Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, Paths};
 use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
 use utoipa::openapi::response::{Response, ResponseBuilder};
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
@@ -40,12 +40,32 @@ fn operation(route: &Route) -> Operation {
     if route.keyed {
         operation = operation
             .response("200", replayed(route))
-            .parameter(parameter("Idempotency-Key", ParameterIn::Header, true, "what tells one intent from another: 1 to 255 visible ASCII characters, in double quotes or bare; the same in every retry"))
-            .parameter(parameter("Idempotency-Expires", ParameterIn::Header, false, "from this instant on (milliseconds since 1970) the intent is given up; the same in every retry"))
-            .parameter(parameter("Ack-Level", ParameterIn::Header, false, "further levels that the answer has to have reached, separated by commas"));
+            .parameter(parameter(
+                "Idempotency-Key",
+                ParameterIn::Header,
+                true,
+                "what tells one intent from another: 1 to 255 visible ASCII characters, in double quotes or bare; the same in every retry",
+            ))
+            .parameter(parameter(
+                "Idempotency-Expires",
+                ParameterIn::Header,
+                false,
+                "from this instant on (milliseconds since 1970) the intent is given up; the same in every retry",
+            ))
+            .parameter(parameter(
+                "Ack-Level",
+                ParameterIn::Header,
+                false,
+                "further levels that the answer has to have reached, separated by commas",
+            ));
     }
     if route.access == Access::Service {
-        operation = operation.parameter(parameter("Principal", ParameterIn::Header, false, "on whose behalf a service asks; needed with the service key"));
+        operation = operation.parameter(parameter(
+            "Principal",
+            ParameterIn::Header,
+            false,
+            "on whose behalf a service asks; needed with the service key",
+        ));
     }
     if route.access != Access::Anyone {
         operation = operation.security(SecurityRequirement::new("key", Vec::<String>::new()));
@@ -120,5 +140,8 @@ fn replayed(route: &Route) -> Response {
 
 fn problem() -> Response {
     let media_type = MediaType::new(Some(Ref::from_schema_name("Problem")));
-    ResponseBuilder::new().description("It was not done; `code` and `detail` say why").content("application/problem+json", media_type).build()
+    ResponseBuilder::new()
+        .description("It was not done; `code` and `detail` say why")
+        .content("application/problem+json", media_type)
+        .build()
 }

@@ -46,7 +46,13 @@ async fn orders() {
         ("no quantity", ORDERS, r#"{"account":"ann","instrument":"ARG","side":"buy"}"#.to_owned(), 400, "body_invalid"),
         ("a side that is none", ORDERS, order_with("side", json!("hold")), 400, "body_invalid"),
         ("a typing mistake", ORDERS, order_with("limit_prise", json!(1)), 400, "body_invalid"),
-        ("a member twice", ORDERS, r#"{"account":"ann","account":"ann","instrument":"ARG","side":"buy","quantity":1}"#.to_owned(), 400, "body_invalid"),
+        (
+            "a member twice",
+            ORDERS,
+            r#"{"account":"ann","account":"ann","instrument":"ARG","side":"buy","quantity":1}"#.to_owned(),
+            400,
+            "body_invalid",
+        ),
         ("a negative limit", ORDERS, order_with("limit_price", json!(-1)), 400, "price_guard_invalid"),
         ("half a guard", ORDERS, order_with("expected_price", json!(5)), 400, "price_guard_invalid"),
         ("a limit beyond amounts", ORDERS, order_with("limit_price", json!(9_007_199_254_740_992_i64)), 400, "price_guard_invalid"),
@@ -92,7 +98,10 @@ async fn totals_beyond_amounts() {
     let limits = json!({"quantity_max": 94_906_265, "holding_max": 94_906_265, "house_loss_max": 0});
     let market = json!({"market": "big", "decimals": 0, "fee_bps": 0, "limits": limits, "mode": "open"});
     house.post("/v1/markets", "1", market).await.result();
-    house.post("/v1/markets/big/instruments", "2", json!({"instrument": "I", "base": 9_007_199_254_740_991_i64, "slope": 0})).await.result();
+    house
+        .post("/v1/markets/big/instruments", "2", json!({"instrument": "I", "base": 9_007_199_254_740_991_i64, "slope": 0}))
+        .await
+        .result();
     house.post("/v1/markets/big/accounts", "3", json!({"account": "a", "opening_balance": 2_251_799_813_685_247_i64})).await.result();
     let order = json!({"account": "a", "instrument": "I", "side": "buy", "quantity": 1_000});
     assert_eq!(house.post("/v1/markets/big/orders", "4", order).await.code(), "amount_too_large");
@@ -180,9 +189,21 @@ async fn queries_and_routes() {
 async fn operators_make_mistakes_too() {
     let house = House::open().await.with_market().await.with_sale().await;
     for (path, body, code) in [
-        ("/v1/markets", json!({"market": "wc", "decimals": 2, "fee_bps": 50, "limits": {"quantity_max": 1, "holding_max": 1, "house_loss_max": 0}, "mode": "open"}), "market_exists"),
-        ("/v1/markets", json!({"market": "x", "decimals": 9, "fee_bps": 50, "limits": {"quantity_max": 1, "holding_max": 1, "house_loss_max": 0}, "mode": "open"}), "setting_out_of_range"),
-        ("/v1/markets", json!({"market": "x", "decimals": 300, "fee_bps": 50, "limits": {"quantity_max": 1, "holding_max": 1, "house_loss_max": 0}, "mode": "open"}), "body_invalid"),
+        (
+            "/v1/markets",
+            json!({"market": "wc", "decimals": 2, "fee_bps": 50, "limits": {"quantity_max": 1, "holding_max": 1, "house_loss_max": 0}, "mode": "open"}),
+            "market_exists",
+        ),
+        (
+            "/v1/markets",
+            json!({"market": "x", "decimals": 9, "fee_bps": 50, "limits": {"quantity_max": 1, "holding_max": 1, "house_loss_max": 0}, "mode": "open"}),
+            "setting_out_of_range",
+        ),
+        (
+            "/v1/markets",
+            json!({"market": "x", "decimals": 300, "fee_bps": 50, "limits": {"quantity_max": 1, "holding_max": 1, "house_loss_max": 0}, "mode": "open"}),
+            "body_invalid",
+        ),
         ("/v1/markets/wc/mode", json!({"mode": "open"}), "no_change"),
         ("/v1/markets/wc/instruments", json!({"instrument": "ARG", "base": 1, "slope": 0}), "instrument_exists"),
         ("/v1/markets/wc/instruments", json!({"instrument": "FREE", "base": 0, "slope": 0}), "setting_out_of_range"),
@@ -190,7 +211,11 @@ async fn operators_make_mistakes_too() {
         ("/v1/markets/wc/instruments/ARG/unfreeze", json!({}), "no_change"),
         ("/v1/markets/wc/instruments/BRA/freeze", json!({}), "unknown_instrument"),
         ("/v1/markets/wc/instruments/ARG/freeze", json!({"why": "x"}), "body_invalid"),
-        ("/v1/sales", json!({"sale": "final", "levels": [{"level": "n", "cap": null}], "total_cap": 1, "opens_at": 0, "closes_at": 1}), "sale_exists"),
+        (
+            "/v1/sales",
+            json!({"sale": "final", "levels": [{"level": "n", "cap": null}], "total_cap": 1, "opens_at": 0, "closes_at": 1}),
+            "sale_exists",
+        ),
         ("/v1/sales", json!({"sale": "x", "levels": [], "total_cap": 1, "opens_at": 0, "closes_at": 1}), "setting_out_of_range"),
         ("/v1/sales/final/open", json!({"open": true}), "no_change"),
         ("/v1/sales/final/candidates", json!({"candidates": []}), "setting_out_of_range"),

@@ -67,7 +67,14 @@ async fn the_document_and_the_pages_are_served() {
     }
     let metrics = house.get("/metrics").await;
     assert!(metrics.text.ends_with("# EOF\n") && metrics.text.contains("le=\"+Inf\""), "{}", metrics.text);
-    for name in ["nevertwice_requests", "nevertwice_queue_depth", "nevertwice_group_size", "nevertwice_sync_seconds", "nevertwice_decide_seconds", "nevertwice_unknown_outcomes"] {
+    for name in [
+        "nevertwice_requests",
+        "nevertwice_queue_depth",
+        "nevertwice_group_size",
+        "nevertwice_sync_seconds",
+        "nevertwice_decide_seconds",
+        "nevertwice_unknown_outcomes",
+    ] {
         assert!(metrics.text.contains(&format!("# TYPE {name} ")), "{name}");
     }
 }
@@ -78,7 +85,10 @@ fn up_to_date(name: &str, text: &str) {
         std::fs::write(&path, text).expect("the page can be written");
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == text, "docs/{name} is not up to date; write it anew with UPDATE=1 cargo test -p nevertwice-server --test it documents");
+    assert!(
+        written == text,
+        "docs/{name} is not up to date; write it anew with UPDATE=1 cargo test -p nevertwice-server --test it documents"
+    );
 }
 
 #[test]
@@ -128,14 +138,19 @@ fn the_page_about_the_api_is_up_to_date() {
          A replay of a booking that has ended `released` says so in `state.state`: its key has done its work, and who wants a seat\n\
          again draws a new key.\n",
     );
-    for (title, prefix) in [("Markets", "/v1/markets"), ("Sales", "/v1/sales"), ("Payments in the sandbox", "/sandbox"), ("The server itself", "")] {
+    for (title, prefix) in
+        [("Markets", "/v1/markets"), ("Sales", "/v1/sales"), ("Payments in the sandbox", "/sandbox"), ("The server itself", "")]
+    {
         let _ = write!(text, "\n## {title}\n\n| method and path | who | body | answer | what |\n|---|---|---|---|---|\n");
         let others = ["/v1/markets", "/v1/sales", "/sandbox"];
-        let here = |path: &str| if prefix.is_empty() { !others.iter().any(|other| path.starts_with(other)) } else { path.starts_with(prefix) };
+        let here =
+            |path: &str| if prefix.is_empty() { !others.iter().any(|other| path.starts_with(other)) } else { path.starts_with(prefix) };
         for route in routes().iter().filter(|route| here(route.path)) {
-            let query: String = route.query.iter().enumerate().fold(String::new(), |query, (number, (name, _))| {
-                query + if number == 0 { "?" } else { "&" } + name + "="
-            });
+            let query: String = route
+                .query
+                .iter()
+                .enumerate()
+                .fold(String::new(), |query, (number, (name, _))| query + if number == 0 { "?" } else { "&" } + name + "=");
             let shape = |content: Content| match content {
                 Content::Nothing => String::new(),
                 Content::Json(schema) => format!("`{}`", schema.replace('_', " of ")),

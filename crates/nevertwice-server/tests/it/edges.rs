@@ -27,7 +27,9 @@ async fn a_body_that_is_too_large() {
     }
     // Without a length said beforehand.
     let piece = format!("{:x}\r\n{}\r\n", 65_536, " ".repeat(65_536));
-    let head = format!("POST {ORDERS} HTTP/1.1\r\nhost: t\r\nconnection: close\r\nidempotency-key: b\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n");
+    let head = format!(
+        "POST {ORDERS} HTTP/1.1\r\nhost: t\r\nconnection: close\r\nidempotency-key: b\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+    );
     let chunked = format!("{head}{}0\r\n\r\n", piece.repeat(5));
     assert_eq!(send_bytes(house.addr, chunked.as_bytes()).await.code(), "body_too_large");
     let order = order();
@@ -46,15 +48,21 @@ async fn a_head_that_is_too_large() {
     assert_eq!(house.send(many).await.code(), "headers_too_large");
     let long = Ask::get(format!("/v1/markets/{}", "x".repeat(17_000)));
     assert_eq!(house.send(long).await.code(), "headers_too_large");
-    // What is far beyond is cut without a problem to read, but with the status.
-    assert_eq!(house.send(ask().header("x-long", "x".repeat(200_000))).await.status, 431);
+    // What is far beyond is cut, with no more than the status.
+    let mut stream = TcpStream::connect(house.addr).await.expect("the server accepts");
+    let _ = stream.write_all(&ask().header("x-long", "x".repeat(200_000)).bytes()).await;
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 431"), "{}", answer.escape_ascii());
     assert_eq!(house.send(ask()).await.status, 201);
 }
 
 #[tokio::test]
 async fn a_body_that_does_not_arrive() {
     let house = House::configured(|config| config.request_read_ms = 50).await.with_market().await;
-    let head = format!("POST {ORDERS} HTTP/1.1\r\nhost: t\r\nidempotency-key: a\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{{");
+    let head = format!(
+        "POST {ORDERS} HTTP/1.1\r\nhost: t\r\nidempotency-key: a\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{{"
+    );
     let answer = send_bytes(house.addr, head.as_bytes()).await;
     assert_eq!((answer.status, answer.code().as_str()), (408, "request_timeout"));
     assert_eq!(house.get("/v1/markets/wc/instruments/ARG").await.result()["net"], 0);
@@ -66,10 +74,8 @@ async fn an_order_is_placed_although_its_sender_hung_up() {
     for number in 0..20 {
         send_and_hang_up(house.addr, &Ask::post(ORDERS, &format!("h{number}"), order())).await;
     }
-    eventually("all orders are there", async || {
-        (house.get("/v1/markets/wc/instruments/ARG").await.result()["net"] == 20).then_some(())
-    })
-    .await;
+    eventually("all orders are there", async || (house.get("/v1/markets/wc/instruments/ARG").await.result()["net"] == 20).then_some(()))
+        .await;
     for number in 0..20 {
         assert_eq!(house.send(Ask::post(ORDERS, &format!("h{number}"), order())).await.status, 200);
     }

@@ -111,7 +111,9 @@ async fn a_lost_answer_is_an_unknown_outcome_and_never_an_invented_failure() {
     trouble.store(SILENT, Ordering::SeqCst);
     let answer = house.send(order()).await;
     assert_eq!((answer.status, answer.code().as_str()), (503, "outcome_unknown"));
-    assert!(answer.json()["detail"].as_str().is_some_and(|detail| detail.contains("may or may not") && !detail.contains("Nothing was done")));
+    assert!(
+        answer.json()["detail"].as_str().is_some_and(|detail| detail.contains("may or may not") && !detail.contains("Nothing was done"))
+    );
     trouble.store(FINE, Ordering::SeqCst);
     let again = house.send(order()).await;
     assert_eq!((again.status, again.header("idempotent-replayed")), (200, Some("true")));

@@ -53,7 +53,8 @@ async fn a_guard_that_fails_brings_a_fresh_quote() {
     let answer = house.post("/v1/markets/wc/orders", "a", order).await;
     assert_eq!(answer.code(), "limit_price_exceeded");
     assert_eq!(answer.json()["figures"]["quote"]["last_price"], 1_006);
-    let order = json!({"account": "ann", "instrument": "ARG", "side": "buy", "quantity": 3, "expected_price": 1_000, "max_slippage_bps": 10});
+    let order =
+        json!({"account": "ann", "instrument": "ARG", "side": "buy", "quantity": 3, "expected_price": 1_000, "max_slippage_bps": 10});
     let answer = house.post("/v1/markets/wc/orders", "a", order).await;
     assert_eq!(answer.code(), "slippage_exceeded");
     assert_eq!(answer.json()["figures"]["quote"]["notional"], 3_012);
@@ -73,7 +74,8 @@ async fn a_bad_line_of_a_batch_touches_no_neighbour() {
         line("b 4", json!(1)),
         line("b5", json!(0)),
         json!({"key": "b6", "ordre": {}}).to_string(),
-        json!({"key": "b7", "principal": "nevertwice", "order": {"account": "ann", "instrument": "ARG", "side": "buy", "quantity": 1}}).to_string(),
+        json!({"key": "b7", "principal": "nevertwice", "order": {"account": "ann", "instrument": "ARG", "side": "buy", "quantity": 1}})
+            .to_string(),
         json!({"key": "b8", "expires_at": -1, "order": {"account": "ann", "instrument": "ARG", "side": "buy", "quantity": 1}}).to_string(),
         line("b9", json!(2)),
         line("b1", json!(1)),
@@ -81,8 +83,10 @@ async fn a_bad_line_of_a_batch_touches_no_neighbour() {
         format!("{}{}", line("b10", json!(1)), " ".repeat(5_000)),
     ];
     let answers = answers(&house, &lines).await;
-    let told: Vec<(u64, &str)> =
-        answers.iter().map(|answer| (answer["status"].as_u64().expect("a status"), answer["problem"]["code"].as_str().unwrap_or(""))).collect();
+    let told: Vec<(u64, &str)> = answers
+        .iter()
+        .map(|answer| (answer["status"].as_u64().expect("a status"), answer["problem"]["code"].as_str().unwrap_or("")))
+        .collect();
     assert_eq!(
         told,
         [

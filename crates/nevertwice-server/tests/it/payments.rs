@@ -24,7 +24,11 @@ impl PaymentGateway for Moody {
         self.created.fetch_add(1, Ordering::SeqCst);
         let fails = self.fails.load(Ordering::SeqCst);
         Box::pin(async move {
-            if fails { Err(GatewayError("it is out for lunch".to_owned())) } else { Ok(PaymentUrl::new(&format!("https://pay.example/{}", session.payment)).expect("a URL")) }
+            if fails {
+                Err(GatewayError("it is out for lunch".to_owned()))
+            } else {
+                Ok(PaymentUrl::new(&format!("https://pay.example/{}", session.payment)).expect("a URL"))
+            }
         })
     }
 

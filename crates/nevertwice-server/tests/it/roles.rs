@@ -79,7 +79,20 @@ fn what_changes_a_shard_is_never_for_anyone() {
         }
     }
     let operators: Vec<&str> = routes().iter().filter(|route| route.access == Access::Operator).map(|route| route.word).collect();
-    for word in ["open_market", "set_mode", "list_instrument", "reprice", "freeze", "settle_instrument", "open_account", "open_sale", "load_candidates", "set_caps", "confirm_payment", "show_bookings"] {
+    for word in [
+        "open_market",
+        "set_mode",
+        "list_instrument",
+        "reprice",
+        "freeze",
+        "settle_instrument",
+        "open_account",
+        "open_sale",
+        "load_candidates",
+        "set_caps",
+        "confirm_payment",
+        "show_bookings",
+    ] {
         assert!(operators.contains(&word), "{word}");
     }
 }
@@ -88,7 +101,16 @@ fn what_changes_a_shard_is_never_for_anyone() {
 async fn what_is_not_exactly_the_key_is_nobody() {
     let house = guarded().await;
     let ask = Ask::get("/metrics");
-    for line in ["", "Bearer", "Bearer ", "Basic b3A6", OPERATOR, &format!("Bearer  {OPERATOR}"), &format!("Bearer {OPERATOR}x"), &format!("Bearer {}", &OPERATOR[1..])] {
+    for line in [
+        "",
+        "Bearer",
+        "Bearer ",
+        "Basic b3A6",
+        OPERATOR,
+        &format!("Bearer  {OPERATOR}"),
+        &format!("Bearer {OPERATOR}x"),
+        &format!("Bearer {}", &OPERATOR[1..]),
+    ] {
         assert_eq!(house.send(ask.clone().header("authorization", line)).await.code(), "credentials_missing", "{line}");
     }
     let line = format!("Bearer {OPERATOR}");

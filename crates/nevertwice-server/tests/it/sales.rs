@@ -75,7 +75,7 @@ async fn the_doors_and_the_window() {
     // Who has a booking passes the doors.
     assert_eq!(house.book("a", "A1", "north").await.json()["result"], first["result"]);
     assert_eq!(house.book("a2", "A1", "north").await.code(), "already_booked");
-    house.post("/v1/sales/final/open", "open", json!({"open": true})).await.result();
+    house.post("/v1/sales/final/open", "reopen", json!({"open": true})).await.result();
     house.later(86_400_000);
     assert_eq!(house.book("b", "B2", "north").await.code(), "sale_ended");
 }
@@ -95,7 +95,9 @@ async fn a_program_that_fills_in_everything_gets_what_looks_like_a_seat() {
     let (fake, real) = (fake.json(), real.json());
     let shape = |value: &serde_json::Value| -> Vec<(String, Vec<String>)> {
         let members = value.as_object().expect("an object").iter();
-        members.map(|(name, value)| (name.clone(), value.as_object().map(|inner| inner.keys().cloned().collect()).unwrap_or_default())).collect()
+        members
+            .map(|(name, value)| (name.clone(), value.as_object().map(|inner| inner.keys().cloned().collect()).unwrap_or_default()))
+            .collect()
     };
     assert_eq!(shape(&fake), shape(&real));
     let seat = fake["result"]["seat"].as_u64().expect("a seat");

@@ -99,8 +99,5 @@ async fn a_settlement_before_a_restart_is_paid_after_it() {
     let mut plan = crate::house::Plan::default();
     plan.config.sweep_ms = 10;
     let house = house.reopen(plan).await;
-    eventually("the holder is paid", async || {
-        (house.get("/v1/markets/wc/instruments/ARG").await.result()["net"] == 0).then_some(())
-    })
-    .await;
+    eventually("the holder is paid", async || (house.get("/v1/markets/wc/instruments/ARG").await.result()["net"] == 0).then_some(())).await;
 }

@@ -85,7 +85,8 @@ impl Server {
         if let Some(output) = process.stdout.take() {
             BufReader::new(output).read_line(&mut line)?;
         }
-        let url = line.trim().strip_prefix("listening on ").ok_or_else(|| format!("the server said '{}' instead of its address", line.trim()))?;
+        let url =
+            line.trim().strip_prefix("listening on ").ok_or_else(|| format!("the server said '{}' instead of its address", line.trim()))?;
         Ok(Self { target: Target::parse(url)?, process })
     }
 }
