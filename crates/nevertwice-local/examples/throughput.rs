@@ -109,8 +109,7 @@ fn main() {
         let figures = Arc::new(Figures::default());
         let observer = Arc::clone(&figures) as Arc<dyn Observer>;
         let options = LocalOptions::default();
-        let (backend, _) =
-            LocalBackend::open(Arc::new(storage.clone()), Arc::new(SystemClock), observer, &options).expect("it opens");
+        let (backend, _) = LocalBackend::open(Arc::new(storage.clone()), Arc::new(SystemClock), observer, &options).expect("it opens");
         let backend = Arc::new(backend);
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().expect("a runtime");
         runtime.block_on(open_market(&backend));
@@ -165,13 +164,8 @@ fn main() {
         drop(backend);
         println!("  {:.2} us of processor time a decision", (processor_us() - before_us) / latencies.len() as f64);
         let begun = Instant::now();
-        let (_, report) = LocalBackend::open(
-            Arc::new(storage),
-            Arc::new(SystemClock),
-            Arc::new(nevertwice_api::NoObserver),
-            &options,
-        )
-        .expect("it opens again");
+        let (_, report) = LocalBackend::open(Arc::new(storage), Arc::new(SystemClock), Arc::new(nevertwice_api::NoObserver), &options)
+            .expect("it opens again");
         println!("  recovery of {} entries took {:?} ({:?} with the start)", report.entries, report.took, begun.elapsed());
     }
 }

@@ -117,7 +117,7 @@ impl Sequencer {
             }
             self.group.items = items;
             if self.group.entries > 0 || !self.group.waiting.is_empty() {
-                self.handoff.put(&mut self.group, self.ticket, watch.elapsed());
+                self.handoff.put(&mut self.group, self.ticket, watch.took());
                 self.ticket += 1;
             }
             if stop {
@@ -150,8 +150,9 @@ impl Sequencer {
     }
 
     fn submit(&mut self, request: Request, reply: Reply<Answer>, now: &Now) {
-        let must_wait = self.level == Level::Journaled || request.levels.contains(Level::Journaled);
+        // Read for each command: a caller that has seen an answer may count on the next one not being decided before it.
         let at_ms = self.clock.now_ms();
+        let must_wait = self.level == Level::Journaled || request.levels.contains(Level::Journaled);
         let unopened;
         let (decision, position, safe, durable) = match self.shards.get_mut(&request.shard) {
             Some(shard) => {

@@ -45,7 +45,7 @@ impl Syncer {
                     }
                 }
             }
-            let sync = if entries > 0 { watch.elapsed() } else { Duration::ZERO };
+            let sync = if entries > 0 { watch.took() } else { Duration::ZERO };
             let poisoned = self.handoff.poisoned();
             for waiting in batch.waiting.drain(..).flatten() {
                 if poisoned { waiting.fail(Failure::JournalFailed) } else { waiting.send() }
