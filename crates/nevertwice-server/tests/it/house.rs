@@ -34,7 +34,6 @@ pub(crate) struct Plan {
     pub(crate) config: Config,
     pub(crate) gateway: Option<Arc<dyn PaymentGateway>>,
     /// Puts something between the server and the backend.
-    #[expect(clippy::type_complexity, reason = "it is a closure")]
     pub(crate) wrap: Box<dyn FnOnce(Arc<LocalBackend>) -> Arc<dyn Backend>>,
 }
 
