@@ -17,6 +17,7 @@ const FAILED: u8 = 2;
 const FULL: u8 = 3;
 const SILENT: u8 = 4;
 const PANICS: u8 = 5;
+const AFTER_ADMISSION: u8 = 6;
 
 /// A backend in front of the real one, with trouble as it is told.
 struct Troubled {
@@ -52,6 +53,10 @@ impl Backend for Troubled {
                 drop(answer.await);
                 std::future::pending().await
             });
+        }
+        let is_payment = matches!(request.command.action, nevertwice_core::Action::BeginPayment(_));
+        if is_payment && self.trouble.load(Ordering::SeqCst) == AFTER_ADMISSION {
+            return Box::pin(std::future::ready(Err(Failure::Overloaded)));
         }
         self.failure().unwrap_or_else(|| self.backend.submit(request))
     }
@@ -120,6 +125,22 @@ async fn a_lost_answer_is_an_unknown_outcome_and_never_an_invented_failure() {
     assert_eq!(house.metric("nevertwice_unknown_outcomes_total").await, 1.0);
     assert_eq!(house.metric("nevertwice_requests_total{endpoint=\"place_order\",outcome=\"outcome_unknown\"}").await, 1.0);
     assert_eq!(house.metric("nevertwice_requests_total{endpoint=\"place_order\",outcome=\"replayed\"}").await, 1.0);
+}
+
+#[tokio::test]
+async fn trouble_after_the_admission_does_not_say_that_nothing_was_done() {
+    let (house, trouble) = troubled().await;
+    let house = house.with_sale().await;
+    trouble.store(AFTER_ADMISSION, Ordering::SeqCst);
+    let answer = house.book("a", "A1", "north").await;
+    assert_eq!((answer.status, answer.code().as_str()), (503, "overloaded"));
+    let problem = answer.json();
+    let detail = problem["detail"].as_str().expect("a detail");
+    assert!(detail.contains("is held") && !detail.contains("Nothing was done"), "{detail}");
+    assert_eq!(problem["figures"]["booking"]["state"], "admitted");
+    trouble.store(FINE, Ordering::SeqCst);
+    let replay = house.book("a", "A1", "north").await;
+    assert_eq!((replay.status, &replay.json()["state"]["state"]), (200, &json!("paying")));
 }
 
 #[tokio::test]

@@ -104,6 +104,9 @@ async fn a_bad_line_of_a_batch_touches_no_neighbour() {
             (413, "body_too_large"),
         ]
     );
+    let counted = |outcome: &str| format!("nevertwice_requests_total{{endpoint=\"place_orders_line\",outcome=\"{outcome}\"}}");
+    assert_eq!(house.metric(&counted("accepted")).await, 2.0);
+    assert_eq!(house.metric(&counted("body_invalid")).await, 3.0);
     assert_eq!(answers[0]["answer"]["result"].to_string(), answers[9]["answer"]["result"].to_string());
     assert_eq!(answers[2]["key"], "b3");
     assert!(answers[1].get("key").is_none());

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use nevertwice_api::BoxFuture;
 use nevertwice_core::PaymentUrl;
 use nevertwice_server::{Closed, GatewayError, PaymentGateway, PaymentStatus, Session};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::client::Ask;
-use crate::house::{House, Plan, path_of};
+use crate::house::{House, Plan, START_MS, path_of};
 
 /// A gateway that fails as long as it is told to.
 #[derive(Default)]
@@ -99,6 +99,22 @@ async fn no_seat_is_given_back_whose_payment_may_still_be_made() {
     gateway.paid.store(true, Ordering::SeqCst);
     assert_eq!(house.post(&release, "r", owner).await.code(), "already_paid");
     assert_eq!(house.booking(&booked["result"]["booking"]).await["state"], "paid");
+}
+
+#[tokio::test]
+async fn what_is_refused_or_a_replay_closes_no_payment() {
+    let house = House::open().await.with_sale().await;
+    let first = house.book("a", "A1", "north").await.json();
+    let second = house.book("b", "B2", "north").await.json();
+    let release = |booked: &Value| format!("/v1/sales/final/bookings/{}/release", booked["result"]["booking"].as_str().expect("an id"));
+    let owner = |booked: &Value| json!({"payment": booked["state"]["payment"]}).to_string();
+    house.send(Ask::post(release(&first), "r", owner(&first))).await.result();
+    // The key did something else; the intent was given up.
+    assert_eq!(house.send(Ask::post(release(&second), "r", owner(&second))).await.code(), "fingerprint_mismatch");
+    let late = Ask::post(release(&second), "late", owner(&second)).header("idempotency-expires", START_MS.to_string());
+    assert_eq!(house.send(late).await.code(), "intent_expired");
+    let paid = house.send(Ask::new("POST", format!("{}/pay", path_of(&second["state"]["payment_url"])))).await;
+    assert!(paid.status == 200 && paid.text.contains("is paid"), "{}", paid.text);
 }
 
 #[tokio::test]

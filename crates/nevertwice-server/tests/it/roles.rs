@@ -134,6 +134,28 @@ async fn a_service_acts_for_its_principals_and_not_for_others_keys() {
 }
 
 #[tokio::test]
+async fn a_service_sees_and_releases_only_bookings_of_its_principal() {
+    let house = guarded().await;
+    let sale = r#"{"sale":"s","levels":[{"level":"n","cap":null}],"total_cap":5,"opens_at":0,"closes_at":9000000000000}"#;
+    send(&house, Ask::post("/v1/sales", "1", sale), OPERATOR).await.result();
+    send(&house, Ask::post("/v1/sales/s/candidates", "2", r#"{"candidates":[{"code":"A1"}]}"#), OPERATOR).await.result();
+    send(&house, Ask::post("/v1/sales/s/open", "3", r#"{"open":true}"#), OPERATOR).await.result();
+    let book = Ask::post("/v1/sales/s/bookings", "k", r#"{"code":"A1","level":"n"}"#).header("principal", "ann");
+    let booked = send(&house, book, SERVICE).await.json();
+    let at = format!("/v1/sales/s/bookings/{}", booked["result"]["booking"].as_str().expect("an id"));
+    let owner = format!(r#"{{"payment":{}}}"#, booked["state"]["payment"]);
+    for (principal, allowed) in [("bob", false), ("ann", true)] {
+        let shown = send(&house, Ask::get(&at).header("principal", principal), SERVICE).await;
+        assert_eq!(shown.status, if allowed { 200 } else { 403 });
+        let release = Ask::post(format!("{at}/release"), "r", &owner).header("principal", principal);
+        let released = send(&house, release, SERVICE).await;
+        assert_eq!(released.status, if allowed { 200 } else { 403 }, "{}", released.text);
+        let everybodys = Ask::post(format!("{at}/release"), "r2", "{}").header("principal", principal);
+        assert_eq!(send(&house, everybodys, SERVICE).await.code(), "body_invalid");
+    }
+}
+
+#[tokio::test]
 async fn without_keys_the_server_binds_to_loopback_only() {
     let config = Config { listen: ([0, 0, 0, 0], 0).into(), ..Config::default() };
     let house = House::open().await;
