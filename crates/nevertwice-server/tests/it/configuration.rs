@@ -110,6 +110,14 @@ fn the_secret_of_persons_is_made_once_and_never_anew_beside_data() {
 }
 
 #[test]
+fn the_defaults_that_are_shown_are_those_of_the_code() {
+    let shown = SETTINGS.iter().filter(|setting| !setting.default.is_empty());
+    let flags = shown.map(|setting| (setting.key.to_owned(), setting.default.split(' ').next().unwrap_or_default().to_owned()));
+    let config = load(&Sources { flags: flags.collect(), ..Sources::default() }).expect("the defaults are fine");
+    assert_eq!(config, Config::default());
+}
+
+#[test]
 fn every_setting_has_a_meaning() {
     for setting in SETTINGS {
         assert!(setting.meaning.trim().ends_with('.'), "{}", setting.key);
