@@ -60,7 +60,8 @@ impl State {
         self.intents.for_each_live(self.at_ms, |record| visit(Record::Intent(record)));
     }
 
-    /// Makes a state of the records that [`State::export`] showed, in that order.
+    /// Makes a state of the records that [`State::export`] showed, in that order. It goes on in the epoch of its last entry
+    /// until the host adopts it ([`State::adopt`]).
     ///
     /// # Errors
     /// If a record is missing, out of order or does not fit those before it, or a seat is taken twice.
@@ -72,7 +73,8 @@ impl State {
         state.at_ms = shard.at_ms;
         state.intents.set_retention_ms(shard.retention_ms);
         let rising = shard.adoptions.windows(2).all(|pair| matches!(pair, [a, b] if a.epoch < b.epoch && a.seq < b.seq));
-        if !rising || shard.adoptions.len() > ADOPTIONS_MAX || shard.adoptions.last().is_some_and(|last| last.epoch != shard.position.epoch) {
+        if !rising || shard.adoptions.len() > ADOPTIONS_MAX || shard.adoptions.last().is_some_and(|last| last.epoch != shard.position.epoch)
+        {
             return Err(ImportError::OutOfOrder("adoption"));
         }
         state.adoptions = shard.adoptions.into();

@@ -94,10 +94,7 @@ impl App {
     }
 
     /// Waits for an answer, within the deadline.
-    pub(crate) async fn within_deadline<T>(
-        &self,
-        answer: impl Future<Output = Result<T, nevertwice_api::Failure>>,
-    ) -> Result<T, Refusal> {
+    pub(crate) async fn within_deadline<T>(&self, answer: impl Future<Output = Result<T, nevertwice_api::Failure>>) -> Result<T, Refusal> {
         match timeout(self.limits.answer_deadline, answer).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(failure)) => {

@@ -103,17 +103,30 @@ fn explain<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Refusal {
     let inner = error.into_inner();
     match inner.classify() {
         serde_json::error::Category::Data => {
-            let wrong = if path == "." { format!("The body does not fit: {inner}") } else { format!("The member `{path}` does not fit: {inner}") };
-            let refusal = Refusal::new(ErrorCode::BodyInvalid, wrong, "Send the members and types that the API's description lists, and no others");
+            let inner = for_people(&inner.to_string());
+            let wrong =
+                if path == "." { format!("The body does not fit: {inner}") } else { format!("The member `{path}` does not fit: {inner}") };
+            let refusal =
+                Refusal::new(ErrorCode::BodyInvalid, wrong, "Send the members and types that the API's description lists, and no others");
             if path == "." { refusal } else { refusal.figure("member", path) }
         }
         _ => malformed(&inner.to_string()),
     }
 }
 
+// What a number has to be is said in words.
+fn for_people(error: &str) -> String {
+    let whole = ["expected i64", "expected u64", "expected u32", "expected u8"];
+    whole.iter().fold(error.to_owned(), |text, rust| text.replace(rust, "expected a whole number in range"))
+}
+
 /// A body that is not one JSON text.
 pub(crate) fn malformed(what: &str) -> Refusal {
-    Refusal::new(ErrorCode::BodyMalformed, format!("The body is not one JSON text: {what}"), "Send one JSON object in UTF-8, each member once")
+    Refusal::new(
+        ErrorCode::BodyMalformed,
+        format!("The body is not one JSON text: {what}"),
+        "Send one JSON object in UTF-8, each member once",
+    )
 }
 
 /// A body whose members have the right types, but not the right values.

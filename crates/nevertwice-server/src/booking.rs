@@ -8,9 +8,7 @@ use std::sync::Arc;
 
 use nevertwice_api::wire::{Admission, BookingAnswer};
 use nevertwice_api::{Answer, Levels, wire};
-use nevertwice_core::{
-    Admit, Decision, Entry, Event, Intent, Query, Rejection, ShardId, View, BookingState, BookingView,
-};
+use nevertwice_core::{Admit, BookingState, BookingView, Decision, Entry, Event, Intent, Query, Rejection, ShardId, View};
 
 use crate::app::App;
 use crate::convert;

@@ -61,7 +61,11 @@ impl Call {
     /// The position in the path for `{placeholder}`.
     pub(crate) fn position(&self, placeholder: &str) -> Result<Position, Refusal> {
         self.path_text(placeholder).parse().map_err(|error| {
-            Refusal::new(ErrorCode::PositionInvalid, format!("The path does not name a position: {error}"), "Take it from an answer as it stood there")
+            Refusal::new(
+                ErrorCode::PositionInvalid,
+                format!("The path does not name a position: {error}"),
+                "Take it from an answer as it stood there",
+            )
         })
     }
 
@@ -141,7 +145,8 @@ impl Parameters {
 
     /// A whole number, if the parameter is there.
     pub(crate) fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, Refusal> {
-        let read = |text: &str| text.parse().map_err(|_| invalid_query(&format!("The query parameter `{name}` is not a whole number in range")));
+        let read =
+            |text: &str| text.parse().map_err(|_| invalid_query(&format!("The query parameter `{name}` is not a whole number in range")));
         self.text(name).map(read).transpose()
     }
 

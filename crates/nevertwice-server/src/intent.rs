@@ -140,7 +140,19 @@ mod tests {
     #[test]
     fn whatever_could_be_something_else_is_refused() {
         for line in [
-            &b""[..], b"  ", b"\"\"", b"a, b", b"a,b", b"\"a\", \"b\"", b"\"a", b"a\"", b"\"a\"b", b"\"a\";p=1", b"\"a\\n\"", b"a b", "\u{e9}".as_bytes(),
+            &b""[..],
+            b"  ",
+            b"\"\"",
+            b"a, b",
+            b"a,b",
+            b"\"a\", \"b\"",
+            b"\"a",
+            b"a\"",
+            b"\"a\"b",
+            b"\"a\";p=1",
+            b"\"a\\n\"",
+            b"a b",
+            "\u{e9}".as_bytes(),
             b"\xff",
         ] {
             assert!(key(line).is_err(), "{}", line.escape_ascii());

@@ -35,9 +35,9 @@ mod server;
 mod steward;
 
 pub use access::Access;
-pub use local::open_local;
 pub use config::Config;
 pub use error::StartError;
+pub use local::open_local;
 pub use metrics::Metrics;
 pub use openapi::document as openapi_document;
 pub use payment::{Closed, GatewayError, PaymentGateway, PaymentStatus, Sandbox, Session};

@@ -14,11 +14,18 @@ use crate::error::StartError;
 ///
 /// # Errors
 /// If the folder can't be used.
-pub fn open_local(config: &Config, clock: Arc<dyn Clock>, observer: Arc<dyn Observer>) -> Result<(LocalBackend, RestoreReport), StartError> {
+pub fn open_local(
+    config: &Config,
+    clock: Arc<dyn Clock>,
+    observer: Arc<dyn Observer>,
+) -> Result<(LocalBackend, RestoreReport), StartError> {
     let storage = FileStorage::create(&config.data).map_err(|error| {
         StartError::new(
             ErrorCode::DataFolderInvalid,
-            format!("{} can't be used: {error}. Nothing was started. Name a folder that can be made and written with `data`.", config.data.display()),
+            format!(
+                "{} can't be used: {error}. Nothing was started. Name a folder that can be made and written with `data`.",
+                config.data.display()
+            ),
         )
     })?;
     let options =

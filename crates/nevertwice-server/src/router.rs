@@ -28,7 +28,14 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
             let app = Arc::clone(&unmatched);
             async move {
                 let path = request.uri().path();
-                refused(&app, Refusal::new(ErrorCode::RouteUnknown, format!("There is nothing at {path:.200}"), "See /openapi.json for the paths that there are"))
+                refused(
+                    &app,
+                    Refusal::new(
+                        ErrorCode::RouteUnknown,
+                        format!("There is nothing at {path:.200}"),
+                        "See /openapi.json for the paths that there are",
+                    ),
+                )
             }
         })
         .method_not_allowed_fallback(move |request: Request| {
@@ -64,7 +71,11 @@ async fn run(app: Arc<App>, route: &'static Route, request: Request) -> Result<R
     let caller = app.credentials.admit(route.access, &parts.headers)?;
     let names = if route.path.contains('{') {
         Some(RawPathParams::from_request_parts(&mut parts, &()).await.map_err(|_| {
-            Refusal::new(ErrorCode::NameInvalid, "A name in the path is not UTF-8", "Names have 1 to 64 of the letters A to Z and a to z, digits, and - _ . : @")
+            Refusal::new(
+                ErrorCode::NameInvalid,
+                "A name in the path is not UTF-8",
+                "Names have 1 to 64 of the letters A to Z and a to z, digits, and - _ . : @",
+            )
         })?)
     } else {
         None
@@ -81,12 +92,8 @@ fn wrong_method_at(request: &Request) -> Refusal {
     let path = request.uri().path();
     let methods: Vec<&str> = ROUTES.iter().filter(|route| fits(route.path, path)).map(|route| route.method.word()).collect();
     let methods = methods.join(", ");
-    Refusal::new(
-        ErrorCode::MethodNotAllowed,
-        format!("This path does not take {:.20}", request.method()),
-        &format!("It takes {methods}"),
-    )
-    .allow(&methods)
+    Refusal::new(ErrorCode::MethodNotAllowed, format!("This path does not take {:.20}", request.method()), &format!("It takes {methods}"))
+        .allow(&methods)
 }
 
 fn fits(pattern: &str, path: &str) -> bool {

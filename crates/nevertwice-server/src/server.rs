@@ -79,7 +79,10 @@ impl Server {
         let refuse = |error: std::io::Error| {
             StartError::new(
                 ErrorCode::AddressInUse,
-                format!("{} can't be bound: {error}. Nothing was started. Stop what uses it, or choose another with `listen`.", config.listen),
+                format!(
+                    "{} can't be bound: {error}. Nothing was started. Stop what uses it, or choose another with `listen`.",
+                    config.listen
+                ),
             )
         };
         let listener = TcpListener::bind(config.listen).await.map_err(refuse)?;
@@ -143,7 +146,9 @@ impl Server {
         };
         match timeout(drain, under_way).await {
             Ok(()) => tracing::info!("everything that was under way is finished"),
-            Err(_) => tracing::warn!(drain_ms = drain.as_millis(), "some requests were not finished in time; their keys tell what became of them"),
+            Err(_) => {
+                tracing::warn!(drain_ms = drain.as_millis(), "some requests were not finished in time; their keys tell what became of them")
+            }
         }
     }
 }

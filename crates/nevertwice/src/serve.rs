@@ -1,6 +1,6 @@
 //! `nevertwice serve`: runs the server until it is told to stop.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -35,7 +35,9 @@ pub(crate) struct Arguments {
 fn read_setting(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("it is not written SETTING=VALUE")?;
     if key.ends_with("_key") {
-        return Err("a key on the command line can be seen by everybody on this machine: put it into the file or the environment".to_owned());
+        return Err(
+            "a key on the command line can be seen by everybody on this machine: put it into the file or the environment".to_owned()
+        );
     }
     Ok((key.to_owned(), value.to_owned()))
 }
@@ -100,8 +102,12 @@ fn start_log(config: &Config) -> Result<(), StartError> {
         code: ErrorCode::ConfigurationInvalid,
         detail: format!("`log` is no filter: {error}. Nothing was started. Write a level such as `info`, or targets with levels."),
     })?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    if config.log_json { log.json().init() } else { log.init() }
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+    if config.log_json {
+        log.json().init()
+    } else {
+        log.init()
+    }
     Ok(())
 }
 

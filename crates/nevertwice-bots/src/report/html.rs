@@ -72,8 +72,11 @@ fn findings(report: &Report) -> Markup {
     }
 }
 
+/// Reads one figure of a job.
+type Figure = fn(&Job) -> u64;
+
 fn figures(report: &Report) -> Markup {
-    let rows: Vec<(&str, fn(&Job) -> u64)> = vec![
+    let rows: [(&str, Figure); 6] = [
         ("intents", |job| job.intents),
         ("requests, retries included", |job| job.requests),
         ("replays", |job| job.replays),

@@ -87,7 +87,9 @@ impl Config {
             wrong.push("`hold_ms` must be shorter than `retention_ms`: a retry within the hold must find its booking".to_owned());
         }
         if i128::from(self.answer_deadline_ms) * 2 > i128::from(self.retention_ms) {
-            wrong.push("`answer_deadline_ms` must be at most half of `retention_ms`: a retry must find what its first attempt did".to_owned());
+            wrong.push(
+                "`answer_deadline_ms` must be at most half of `retention_ms`: a retry must find what its first attempt did".to_owned(),
+            );
         }
         if !matches!(self.level, Level::Decided | Level::Journaled) {
             wrong.push(format!("`level` must be `journaled` or `decided`: a single node can't reach `{}`", self.level));

@@ -41,11 +41,11 @@ macro_rules! settings {
     };
 }
 
-const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7117);
+const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
 
 settings! {
     /// The address to listen on. Without credentials it must be a loopback address; port 0 takes a free one.
-    listen: SocketAddr = LOOPBACK, "127.0.0.1:7117";
+    listen: SocketAddr = LOOPBACK, "127.0.0.1:8080";
     /// The data folder. One process uses it at a time.
     data: PathBuf = PathBuf::from("nevertwice-data"), "nevertwice-data";
     /// The file with the secret from which the digests of persons are made; if absent, the data folder's path with `.key` added. Made at the first start.

@@ -54,24 +54,31 @@ fn describe(rejection: &Rejection) -> (String, &'static str) {
                 "Draw a new key for what you mean now, or send again exactly what you sent first",
             );
         }
-        R::IntentExpired { .. } => {
-            ("The intent's time has run out, and nothing is known of its key", "It never happened and never will; to mean it again, draw a new key")
-        }
+        R::IntentExpired { .. } => (
+            "The intent's time has run out, and nothing is known of its key",
+            "It never happened and never will; to mean it again, draw a new key",
+        ),
         R::IntentExpiryTooFar { .. } => {
             ("The intent would outlive the memory of its key", "Send an earlier Idempotency-Expires, at most `expires_at_max`, or none")
         }
         R::IntentsFull => ("The shard remembers as many intents as it may", "Ask again with the same key once some have ended"),
-        R::InstantOutOfRange => ("The server's clock shows an instant outside the range that it accepts", "Tell the operator to set the clock"),
+        R::InstantOutOfRange => {
+            ("The server's clock shows an instant outside the range that it accepts", "Tell the operator to set the clock")
+        }
         R::UnknownMarket => ("There is no such market", "Check its name, or open it first"),
         R::MarketExists => ("A market of that name is open already", "Use it, or choose another name"),
         R::UnknownSale => ("There is no such sale", "Check its name, or open it first"),
         R::SaleExists => ("A sale of that name exists already", "Use it, or choose another name"),
-        R::WrongShardKind => ("The command belongs to the other kind of shard", "Send it to a market if it is about trade, to a sale if it is about seats"),
+        R::WrongShardKind => {
+            ("The command belongs to the other kind of shard", "Send it to a market if it is about trade, to a sale if it is about seats")
+        }
         R::SettingOutOfRange { setting, min, max } => {
             return (format!("`{setting}` must be from {min} to {max}"), "Correct it, and send the request again");
         }
         R::NoChange => ("It is so already", "There is nothing to do"),
-        R::MarketClosed { .. } => ("The market's mode does not allow this order", "Wait until the mode allows it; in `reduce_only` you can sell"),
+        R::MarketClosed { .. } => {
+            ("The market's mode does not allow this order", "Wait until the mode allows it; in `reduce_only` you can sell")
+        }
         R::UnknownAccount => ("There is no such account", "Check its name; accounts exist only once they were opened"),
         R::AccountExists => ("An account of that name is open already", "Use it, or choose another name"),
         R::AccountsFull => ("The market has as many accounts as it may", "Open another market"),
@@ -82,7 +89,10 @@ fn describe(rejection: &Rejection) -> (String, &'static str) {
         R::InstrumentExists => ("An instrument of that name is listed already", "Use it, or choose another name"),
         R::InstrumentsFull => ("The market has as many instruments as it may", "Open another market"),
         R::InstrumentSettled { price } => {
-            return (format!("The instrument is settled at {price} and does not trade any more"), "Its holders are paid by the server itself");
+            return (
+                format!("The instrument is settled at {price} and does not trade any more"),
+                "Its holders are paid by the server itself",
+            );
         }
         R::InstrumentFrozen => ("The instrument is frozen", "Wait until it trades again"),
         R::InstrumentNotSettled => ("The instrument is not settled, so nobody is paid", "Settle it first"),
@@ -94,9 +104,10 @@ fn describe(rejection: &Rejection) -> (String, &'static str) {
             "Send both or neither; prices are from 0 to 9007199254740991, slippage from 0 to 10000 basis points",
         ),
         R::AmountTooLarge => ("A figure would be larger than an amount can be", "Ask for fewer shares"),
-        R::LimitPriceExceeded { .. } => {
-            ("The price of the last share is beyond the limit", "The fresh `quote` says what it would be now; move the limit, or ask for fewer shares")
-        }
+        R::LimitPriceExceeded { .. } => (
+            "The price of the last share is beyond the limit",
+            "The fresh `quote` says what it would be now; move the limit, or ask for fewer shares",
+        ),
         R::SlippageExceeded { .. } => (
             "The notional is further from the expected price than the slippage allows",
             "The fresh `quote` says what it would be now; order again at it if it suits you",
@@ -139,13 +150,18 @@ fn describe(rejection: &Rejection) -> (String, &'static str) {
             return (format!("{what} has {live} live bookings, more than the new cap"), "Choose a cap of at least that many");
         }
         R::UnknownBooking => ("There is no such booking", "Take its id from the answer to the booking"),
-        R::NotOwner => ("The booking belongs to another payment or intent", "Name the payment that the booking shows, or, while it shows none, the key that booked"),
+        R::NotOwner => (
+            "The booking belongs to another payment or intent",
+            "Name the payment that the booking shows, or, while it shows none, the key that booked",
+        ),
         R::HoldExpired { .. } => ("The hold's time is over, so no payment may begin", "Book again with a new key"),
         R::BookingNotPayable { state } => {
             return (format!("The booking is {}, which does not allow it", state.word()), "Look at the booking's present state");
         }
         R::AlreadyPaid => ("The booking is paid", "There is nothing to do; a paid seat is not released"),
-        R::AlreadyReleased => ("The booking is released", "If it was paid all the same, the money has to be given back; to book again, draw a new key"),
+        R::AlreadyReleased => {
+            ("The booking is released", "If it was paid all the same, the money has to be given back; to book again, draw a new key")
+        }
         R::InvariantBroken { .. } => ("A counter would have fallen below zero", "Tell the operator: somebody has to look"),
     };
     (wrong.to_owned(), next)

@@ -51,7 +51,11 @@ pub(crate) fn candidates(
     lines: &[wire::CandidateLine],
 ) -> Result<Vec<core::CandidateFact>, Refusal> {
     let all = u64::MAX.checked_shr(u64::BITS.saturating_sub(u32::try_from(levels.len()).unwrap_or(u64::BITS))).unwrap_or(0);
-    lines.iter().enumerate().map(|(number, line)| candidate(key, levels, all, line).map_err(|refusal| refusal.figure("candidate", number))).collect()
+    lines
+        .iter()
+        .enumerate()
+        .map(|(number, line)| candidate(key, levels, all, line).map_err(|refusal| refusal.figure("candidate", number)))
+        .collect()
 }
 
 fn candidate(key: &SaleKey, levels: &[core::LevelView], all: u64, line: &wire::CandidateLine) -> Result<core::CandidateFact, Refusal> {
@@ -69,11 +73,7 @@ fn candidate(key: &SaleKey, levels: &[core::LevelView], all: u64, line: &wire::C
             }
         })?,
     };
-    Ok(core::CandidateFact {
-        candidate: key.candidate(&code(&line.code)?),
-        email: email(key, line.email.as_deref())?,
-        levels: allowed,
-    })
+    Ok(core::CandidateFact { candidate: key.candidate(&code(&line.code)?), email: email(key, line.email.as_deref())?, levels: allowed })
 }
 
 impl Listed for (&Name, &core::SaleView) {

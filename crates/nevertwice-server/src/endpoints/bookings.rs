@@ -56,10 +56,9 @@ pub(crate) async fn page(call: Call) -> Result<Reply, Refusal> {
     let (sale, parameters) = (call.sale()?, call.parameters(&["cursor", "level"])?);
     let cursor = ScanCursor(parameters.number("cursor")?.unwrap_or(0));
     read(&call, sale, Query::Bookings { cursor }, parameters.level()?, |view| match view {
-        View::Bookings(bookings, next) => Some(wire::BookingPage {
-            bookings: bookings.iter().map(wire::Booking::from).collect(),
-            next: next.map(|cursor| cursor.0),
-        }),
+        View::Bookings(bookings, next) => {
+            Some(wire::BookingPage { bookings: bookings.iter().map(wire::Booking::from).collect(), next: next.map(|cursor| cursor.0) })
+        }
         _ => None,
     })
     .await

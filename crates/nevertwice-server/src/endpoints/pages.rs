@@ -71,7 +71,8 @@ pub(crate) async fn decline(call: Call) -> Result<Reply, Refusal> {
 async fn find(call: &Call) -> Result<Option<Payment>, Refusal> {
     let sale = call.sale()?;
     let text = call.path_text("payment");
-    let booking = text.strip_prefix(sale.name.as_str()).and_then(|rest| rest.strip_prefix('.')).and_then(|rest| rest.parse::<Position>().ok());
+    let booking =
+        text.strip_prefix(sale.name.as_str()).and_then(|rest| rest.strip_prefix('.')).and_then(|rest| rest.parse::<Position>().ok());
     let (Some(booking), Ok(payment)) = (booking, PaymentId::new(text)) else { return Ok(None) };
     match call.app.read(sale.clone(), Query::Booking { booking }, None).await {
         Ok(read) => match read.view {

@@ -1,8 +1,8 @@
 //! What most endpoints do.
 
 use axum::http::StatusCode;
-use nevertwice_api::wire::{Envelope, Read};
 use nevertwice_api::Answer;
+use nevertwice_api::wire::{Envelope, Read};
 use nevertwice_core::{Action, Decision, Query, ShardId, View};
 use serde::Serialize;
 

@@ -47,13 +47,33 @@ impl Observer for Metrics {
 impl BackendMetrics {
     pub(super) fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> std::fmt::Result {
         let histogram = MetricType::Histogram;
-        self.group_size.encode(encoder.encode_descriptor("nevertwice_group_size", "Commands and reads decided together", None, histogram)?)?;
+        self.group_size.encode(encoder.encode_descriptor(
+            "nevertwice_group_size",
+            "Commands and reads decided together",
+            None,
+            histogram,
+        )?)?;
         let histogram = MetricType::Histogram;
-        self.decide.encode(encoder.encode_descriptor("nevertwice_decide_seconds", "Time that deciding one group took", None, histogram)?)?;
+        self.decide.encode(encoder.encode_descriptor(
+            "nevertwice_decide_seconds",
+            "Time that deciding one group took",
+            None,
+            histogram,
+        )?)?;
         let histogram = MetricType::Histogram;
-        self.sync.encode(encoder.encode_descriptor("nevertwice_sync_seconds", "Time that writing and syncing one group took", None, histogram)?)?;
+        self.sync.encode(encoder.encode_descriptor(
+            "nevertwice_sync_seconds",
+            "Time that writing and syncing one group took",
+            None,
+            histogram,
+        )?)?;
         let histogram = MetricType::Histogram;
-        self.snapshot.encode(encoder.encode_descriptor("nevertwice_snapshot_seconds", "Time that one snapshot took", None, histogram)?)?;
+        self.snapshot.encode(encoder.encode_descriptor(
+            "nevertwice_snapshot_seconds",
+            "Time that one snapshot took",
+            None,
+            histogram,
+        )?)?;
         for (name, help, counter) in [
             ("nevertwice_entries", "Entries made", &self.entries),
             ("nevertwice_journal_written_bytes", "Bytes written to the journal", &self.bytes),

@@ -36,8 +36,7 @@ const TIME: [u64; 17] = [
 ];
 
 /// Bounds for what takes next to no time, in nanoseconds: 1 microsecond to 100 milliseconds.
-const SHORT_TIME: [u64; 11] =
-    [1_000, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000, 10_000_000, 50_000_000, 100_000_000];
+const SHORT_TIME: [u64; 11] = [1_000, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000, 10_000_000, 50_000_000, 100_000_000];
 
 /// Bounds for sizes of groups.
 const SIZE: [u64; 14] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096, 8_192];
@@ -94,7 +93,7 @@ impl<const N: usize> Histogram<N> {
         }
         let beyond = self.beyond.load(Relaxed);
         count += beyond;
-        buckets.push((f64::MAX, beyond));
+        buckets.push((f64::INFINITY, beyond));
         encoder.encode_histogram::<NoLabelSet>(self.sum.load(Relaxed) as f64 * self.scale, count, &buckets, None)
     }
 }

@@ -63,8 +63,7 @@ impl Requests {
     }
 
     pub(super) fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> std::fmt::Result {
-        let mut counts =
-            encoder.encode_descriptor("nevertwice_requests", "Requests by endpoint and outcome", None, MetricType::Counter)?;
+        let mut counts = encoder.encode_descriptor("nevertwice_requests", "Requests by endpoint and outcome", None, MetricType::Counter)?;
         for (number, endpoint) in self.0.iter().enumerate() {
             let fine = FINE.iter().copied().zip(&endpoint.fine);
             let refused = ErrorCode::ALL.iter().map(|code| code.code()).zip(endpoint.refused.iter());
@@ -76,8 +75,12 @@ impl Requests {
                 }
             }
         }
-        let mut times =
-            encoder.encode_descriptor("nevertwice_request_seconds", "Time from a request's head to its answer", None, MetricType::Histogram)?;
+        let mut times = encoder.encode_descriptor(
+            "nevertwice_request_seconds",
+            "Time from a request's head to its answer",
+            None,
+            MetricType::Histogram,
+        )?;
         for (number, endpoint) in self.0.iter().enumerate().filter(|(_, endpoint)| !endpoint.took.is_empty()) {
             endpoint.took.encode(times.encode_family(&[("endpoint", RouteNumber(number).word())])?)?;
         }

@@ -92,7 +92,8 @@ impl Scrape {
         for ShardAt { shard, position } in shards {
             seqs.encode_family(&[("shard", shard.as_str())])?.encode_gauge(&i64::try_from(position.seq).unwrap_or(i64::MAX))?;
         }
-        let mut epochs = encoder.encode_descriptor("nevertwice_position_epoch", "The epoch of a shard's last entry", None, MetricType::Gauge)?;
+        let mut epochs =
+            encoder.encode_descriptor("nevertwice_position_epoch", "The epoch of a shard's last entry", None, MetricType::Gauge)?;
         for ShardAt { shard, position } in shards {
             epochs.encode_family(&[("shard", shard.as_str())])?.encode_gauge(&i64::from(position.epoch))?;
         }
@@ -103,4 +104,3 @@ impl Scrape {
         Ok(())
     }
 }
-

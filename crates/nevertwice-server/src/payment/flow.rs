@@ -2,8 +2,8 @@
 
 use nevertwice_api::{ErrorCode, Levels};
 use nevertwice_core::{
-    AttachPayment, BeginPayment, BookingState, BookingView, ConfirmPayment, Decision, Event, PaymentId, Position, Query, Rejection, ShardId,
-    View,
+    AttachPayment, BeginPayment, BookingState, BookingView, ConfirmPayment, Decision, Event, PaymentId, Position, Query, Rejection,
+    ShardId, View,
 };
 use tokio::time::timeout;
 
@@ -65,7 +65,9 @@ async fn attach(app: &App, sale: &ShardId, mut now: BookingNow, payment: Payment
     let url = ask(app, app.gateway.create(session)).await.map_err(|error| {
         Refusal::with_detail(
             ErrorCode::GatewayFailed,
-            format!("There is no page for the payment yet: {error}. The seat is held. Ask again with the same key, which goes on from here."),
+            format!(
+                "There is no page for the payment yet: {error}. The seat is held. Ask again with the same key, which goes on from here."
+            ),
         )
         .figure("booking", nevertwice_api::wire::Booking::from(&now.view))
         .at(now.position)

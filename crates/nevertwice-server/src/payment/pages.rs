@@ -69,12 +69,15 @@ const fn words(shown: Shown) -> (&'static str, &'static str) {
     match shown {
         Shown::Open => ("Pay for your seat", "Your seat is held for you. Pay, or decline to see what happens when a card is refused."),
         Shown::Declined => ("The payment was declined", "Nothing was charged. While your seat is held you can try again."),
-        Shown::Paid => ("Your seat is paid", "Thank you. The seat is yours; you need not do anything more, and paying again changes nothing."),
+        Shown::Paid => {
+            ("Your seat is paid", "Thank you. The seat is yours; you need not do anything more, and paying again changes nothing.")
+        }
         Shown::Released => ("The seat was given back", "The hold had ended. Nothing was charged. You can book again if there are seats."),
         Shown::Closed => ("This payment is closed", "It can't be made any more. Nothing was charged."),
-        Shown::TooLate => {
-            ("Paid too late: it will be refunded", "The seat had been given back before the payment came. The payment will be refunded; do not pay again.")
-        }
+        Shown::TooLate => (
+            "Paid too late: it will be refunded",
+            "The seat had been given back before the payment came. The payment will be refunded; do not pay again.",
+        ),
         Shown::NotKnownYet => (
             "We do not know yet",
             "The payment was taken, but its seat could not be confirmed just now. Do not pay again: it is confirmed as soon as that is possible. Load this page again in a moment.",

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use super::figure::{Figure, table};
+use super::figure::table;
 use super::{core, http, local, memory, recovery};
 
 /// Measures how fast it is on this machine.

@@ -38,7 +38,7 @@ impl Figure {
 /// A table for people.
 pub(super) fn table(figures: &[Figure]) -> Table {
     let mut table = Table::new();
-    table.load_preset(UTF8_FULL_CONDENSED);
+    table.load_style(UTF8_FULL_CONDENSED);
     table.set_header(["figure", "value", "unit", "ratio", "p50", "p99", "what"]);
     for figure in figures {
         let us = |value: Option<u64>| value.map_or_else(String::new, |us| format!("{us} us"));

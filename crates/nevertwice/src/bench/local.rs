@@ -47,7 +47,8 @@ pub(super) fn measure(scale: Scale) -> Result<Vec<Figure>, Box<dyn Error>> {
         Figure::new(name, run.per_second, "decisions/s", about).latency(run.latency.percentile_us(50.0), run.latency.percentile_us(99.0))
     };
     Ok(vec![
-        figure("local/inflight-1024", &many, "1,024 callers, one hot instrument; ratio to a sync each").ratio(many.per_second / baseline.per_second),
+        figure("local/inflight-1024", &many, "1,024 callers, one hot instrument; ratio to a sync each")
+            .ratio(many.per_second / baseline.per_second),
         figure("local/inflight-64", &few, "64 callers; ratio to a sync each").ratio(few.per_second / baseline.per_second),
         figure("local/sync-each", &baseline, "64 callers, one sync for each decision: the baseline"),
         Figure::new("local/hot", hot / 3.0, "decisions/s", "one hot instrument; ratio to all 1,248").ratio(hot / spread),
