@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use nevertwice_api::Failure;
+
 use super::queue::Waiting;
 use crate::journal::FrameBuffer;
 
@@ -35,6 +37,7 @@ pub(crate) struct Group {
 struct Decided {
     batch: Batch,
     ended: bool,
+    syncer_gone: bool,
     syncer_waits: bool,
     sequencer_waits: bool,
 }
@@ -67,13 +70,19 @@ impl Handoff {
     /// Hands a group over; waits while too much is waiting.
     pub(crate) fn put(&self, group: &mut Group, ticket: u64, decide: Duration) {
         let mut decided = self.decided();
-        while decided.batch.frame.payload().len() >= self.bytes_max
-            || (decided.batch.items > 0 && decided.batch.items + group.items > self.items_max)
+        while !decided.syncer_gone
+            && (decided.batch.frame.payload().len() >= self.bytes_max
+                || (decided.batch.items > 0 && decided.batch.items + group.items > self.items_max))
         {
             decided.sequencer_waits = true;
             decided = self.taken.wait(decided).unwrap_or_else(PoisonError::into_inner);
         }
         decided.sequencer_waits = false;
+        if decided.syncer_gone {
+            drop(decided);
+            let waiting = std::mem::take(group).waiting;
+            return waiting.into_iter().for_each(|waiting| waiting.fail(Failure::JournalFailed));
+        }
         let batch = &mut decided.batch;
         batch.frame.extend(&group.payload, group.entries);
         batch.ticket = ticket;
@@ -97,6 +106,18 @@ impl Handoff {
     pub(crate) fn end(&self) {
         self.decided().ended = true;
         self.arrived.notify_one();
+    }
+
+    /// Nobody will take anything any more, and what waits gets no answer from here.
+    pub(crate) fn syncer_gone(&self) {
+        self.poison();
+        let left = {
+            let mut decided = self.decided();
+            decided.syncer_gone = true;
+            std::mem::take(&mut decided.batch)
+        };
+        self.taken.notify_one();
+        left.waiting.into_iter().flatten().for_each(|waiting| waiting.fail(Failure::JournalFailed));
     }
 
     /// Takes all that waits, leaving `spare` in its place; `None` once nothing more will come.
