@@ -140,6 +140,23 @@ fn an_adopted_state_goes_on_in_the_higher_epoch() {
 }
 
 #[test]
+fn positions_of_the_last_adoptions_are_known_and_those_of_another_history_are_not() {
+    let mut market = Shard::market(0, limits(100, 1_000, 0));
+    let first = market.state.position();
+    let mut modes = [MarketMode::Halted, MarketMode::Open].into_iter().cycle();
+    for epoch in 10..10 + nevertwice_core::limits::ADOPTIONS_MAX as u32 {
+        market.state.adopt(epoch);
+        market.accept(SetMode { mode: modes.next().expect("without end") });
+        let last = market.accept(SetMode { mode: modes.next().expect("without end") }).position;
+        assert!(market.state.contains(last));
+        assert!(!market.state.contains(Position { epoch: epoch - 1, ..last }), "another history at the same seq");
+        assert!(!market.state.contains(Position { seq: last.seq + 1, ..last }), "not yet");
+    }
+    assert!(!market.state.contains(first), "its epoch is no longer remembered");
+    assert_eq!(import(market.records()), Ok(market.state.state_hash()));
+}
+
+#[test]
 fn an_audit_needs_the_shard_and_what_it_consists_of() {
     assert_eq!(audit_records([]), Err(Violation::NoShard));
     assert_eq!(audit_records(sale_records().into_iter().take(1)), Err(Violation::NoShard));

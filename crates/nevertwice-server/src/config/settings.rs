@@ -105,11 +105,13 @@ impl Config {
         self.operator_key.is_some() || self.service_key.is_some()
     }
 
-    /// Where the secret of persons is.
+    /// Where the secret of persons is: beside the data folder, never in it.
     #[must_use]
     pub fn person_key_path(&self) -> PathBuf {
         self.person_key_file.clone().unwrap_or_else(|| {
-            let mut path = self.data.clone().into_os_string();
+            // Without a slash at its end.
+            let folder: PathBuf = self.data.components().collect();
+            let mut path = folder.into_os_string();
             path.push(".key");
             PathBuf::from(path)
         })
