@@ -60,7 +60,8 @@ impl State {
         self.intents.for_each_live(self.at_ms, |record| visit(Record::Intent(record)));
     }
 
-    /// Makes a state of the records that [`State::export`] showed, in that order.
+    /// Makes a state of the records that [`State::export`] showed, in that order. It goes on in the epoch of its last entry
+    /// until the host adopts it ([`State::adopt`]).
     ///
     /// # Errors
     /// If a record is missing, out of order or does not fit those before it, or a seat is taken twice.

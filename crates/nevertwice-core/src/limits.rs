@@ -78,7 +78,8 @@ pub const RETENTION_MS_MAX: i64 = 366 * 24 * 60 * 60 * 1_000;
 /// retention or hold added.
 pub const AT_MS_MAX: i64 = AMOUNT_MAX - RETENTION_MS_MAX - HOLD_MS_MAX;
 
-/// Holders, instruments or bookings that one page of a read returns at most.
+/// Instruments or holdings that one page of a read returns at most; and how much a piece of a scan finds before it ends with the
+/// small table that it is in.
 pub const PAGE_MAX: usize = 256;
 
 /// Items in any list that is decoded.

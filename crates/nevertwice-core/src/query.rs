@@ -140,7 +140,7 @@ pub enum View {
     Intent(Option<IntentRecord>),
 }
 
-/// How many small tables one piece of a scan visits, so that its work stays bounded.
+/// How many small tables one piece of a scan visits at most, so that its work stays bounded.
 const TABLES_A_PIECE: u32 = 8;
 
 impl State {
@@ -205,6 +205,7 @@ impl Market {
                             holders.extend(self.holding_view(account, number, &holding));
                         }
                     });
+                    holders.len()
                 });
                 holders.sort_unstable_by(|a, b| a.account.cmp(&b.account));
                 Ok(View::Holders(HolderPage { holders, next }))
@@ -228,6 +229,7 @@ impl Sale {
                             bookings.push(booking.id);
                         }
                     });
+                    bookings.len()
                 });
                 bookings.sort_unstable();
                 Ok(View::DueHolds(DueHolds { bookings }, next))
@@ -236,6 +238,7 @@ impl Sale {
                 let mut bookings = Vec::new();
                 let next = scan_piece(*cursor, |table| {
                     self.bookings().scan(table, |booking| bookings.push(booking.view()));
+                    bookings.len()
                 });
                 bookings.sort_unstable_by_key(|booking| booking.booking);
                 Ok(View::Bookings(bookings, next))
@@ -250,13 +253,18 @@ fn next_page(from: u32, shown: usize, all: usize) -> Option<u32> {
     if shown > 0 && next < all { u32::try_from(next).ok() } else { None }
 }
 
-/// Visits the next few small tables, and says where to go on.
-fn scan_piece(cursor: ScanCursor, mut visit: impl FnMut(usize)) -> Option<ScanCursor> {
+/// Visits the next few small tables, until enough was found, and says where to go on. `visit` returns how much has been found.
+fn scan_piece(cursor: ScanCursor, mut visit: impl FnMut(usize) -> usize) -> Option<ScanCursor> {
     let end = cursor.0.saturating_add(TABLES_A_PIECE);
-    for table in cursor.0..end {
-        visit(table as usize);
+    let mut next = cursor.0;
+    while next < end {
+        let found = visit(next as usize);
+        next = next.saturating_add(1);
+        if found >= PAGE_MAX {
+            break;
+        }
     }
-    if (end as usize) < TABLES { Some(ScanCursor(end)) } else { None }
+    if (next as usize) < TABLES { Some(ScanCursor(next)) } else { None }
 }
 
 const _: () = assert!(INSTRUMENTS_MAX <= u32::MAX as usize);

@@ -34,7 +34,7 @@ impl Stopwatch {
         Stopwatch(Instant::now())
     }
 
-    pub(crate) fn elapsed(self) -> Duration {
+    pub(crate) fn took(self) -> Duration {
         self.0.elapsed()
     }
 }

@@ -19,6 +19,9 @@ pub struct Inspection {
     id: JournalId,
 }
 
+/// A snapshot's file name, and what it holds or why it does not count.
+pub type NamedSnapshot = (String, Result<Verified, String>);
+
 /// One batch of the journal.
 pub struct Batch<'a> {
     /// Where and what it is.
@@ -50,7 +53,7 @@ impl Inspection {
     }
 
     /// The snapshots, the newest first: what they hold, or why they do not count.
-    pub fn snapshots(&self) -> Result<Vec<(String, Result<Verified, String>)>, IoFailure> {
+    pub fn snapshots(&self) -> Result<Vec<NamedSnapshot>, IoFailure> {
         let batches = snapshot::list(self.storage.as_ref())?;
         let checked = batches.into_iter().map(|batch| {
             let verified = snapshot::verify(self.storage.as_ref(), self.id, batch)?;

@@ -54,7 +54,7 @@ pub(crate) fn restore(storage: &Arc<dyn Storage>, id: JournalId) -> Result<Resto
     })??;
     report.entries = entries;
     report.journal = recovery.report();
-    report.took = watch.elapsed();
+    report.took = watch.took();
     Ok(Restored { states, recovery, report, damage })
 }
 

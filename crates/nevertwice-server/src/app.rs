@@ -8,7 +8,7 @@ use nevertwice_api::{Answer, Backend, ErrorCode, Level, Levels, Request};
 use nevertwice_core::{Action, Command, Intent, Name, Position, Query, ShardId, View};
 use nevertwice_local::clock::Clock;
 use tokio::sync::mpsc;
-use tokio::time::{Duration, timeout};
+use tokio::time::{Duration, Instant, timeout_at};
 
 use crate::access::Credentials;
 use crate::config::Config;
@@ -95,7 +95,16 @@ impl App {
 
     /// Waits for an answer, within the deadline.
     pub(crate) async fn within_deadline<T>(&self, answer: impl Future<Output = Result<T, nevertwice_api::Failure>>) -> Result<T, Refusal> {
-        match timeout(self.limits.answer_deadline, answer).await {
+        self.until(Instant::now() + self.limits.answer_deadline, answer).await
+    }
+
+    /// Waits for an answer until an instant.
+    pub(crate) async fn until<T>(
+        &self,
+        deadline: Instant,
+        answer: impl Future<Output = Result<T, nevertwice_api::Failure>>,
+    ) -> Result<T, Refusal> {
+        match timeout_at(deadline, answer).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(failure)) => {
                 let refusal = Refusal::from(failure);

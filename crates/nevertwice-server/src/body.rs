@@ -103,6 +103,7 @@ fn explain<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Refusal {
     let inner = error.into_inner();
     match inner.classify() {
         serde_json::error::Category::Data => {
+            let inner = for_people(&inner.to_string());
             let wrong =
                 if path == "." { format!("The body does not fit: {inner}") } else { format!("The member `{path}` does not fit: {inner}") };
             let refusal =
@@ -111,6 +112,12 @@ fn explain<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Refusal {
         }
         _ => malformed(&inner.to_string()),
     }
+}
+
+// What a number has to be is said in words.
+fn for_people(error: &str) -> String {
+    let whole = ["expected i64", "expected u64", "expected u32", "expected u8"];
+    whole.iter().fold(error.to_owned(), |text, rust| text.replace(rust, "expected a whole number in range"))
 }
 
 /// A body that is not one JSON text.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use nevertwice_api::wire::{Admission, BookingAnswer};
 use nevertwice_api::{Answer, Levels, wire};
-use nevertwice_core::{Admit, BookingState, BookingView, Decision, Entry, Event, Intent, Query, Rejection, ShardId, View};
+use nevertwice_core::{Admit, BookingState, BookingView, Decision, Entry, Event, Intent, Rejection, ShardId};
 
 use crate::app::App;
 use crate::convert;
@@ -30,7 +30,7 @@ pub(crate) async fn book(app: &Arc<App>, sale: ShardId, intent: Intent, admit: A
     };
     let result = Admission::of(&entry).ok_or_else(|| Refusal::internal("an entry of another kind than its command"))?;
     let now = if replayed {
-        read(app, &sale, &entry).await?
+        payment::read_booking(app, &sale, entry.position).await?
     } else {
         let view = admitted(&entry).ok_or_else(|| Refusal::internal("an entry of another kind than its command"))?;
         BookingNow { view, position, levels: reached }
@@ -43,12 +43,6 @@ pub(crate) async fn book(app: &Arc<App>, sale: ShardId, intent: Intent, admit: A
         levels: now.levels.iter().collect(),
         state: wire::Booking::from(&now.view),
     })
-}
-
-async fn read(app: &App, sale: &ShardId, entry: &Entry) -> Result<BookingNow, Refusal> {
-    let read = app.read(sale.clone(), Query::Booking { booking: entry.position }, None).await?;
-    let View::Booking(view) = read.view else { return Err(Refusal::internal("a view of another kind than its query")) };
-    Ok(BookingNow { view, position: read.position, levels: read.levels })
 }
 
 /// The booking that an admission has just made.

@@ -41,6 +41,13 @@ impl Refusal {
         )
     }
 
+    /// The same refusal of a later step, where an earlier one was done: its detail says what was, and what to do.
+    pub(crate) fn but_done(mut self, done: &str, next: &str) -> Self {
+        let problem = &mut self.0.problem;
+        problem.detail = format!("{}. {done}. {next}.", problem.title);
+        self
+    }
+
     /// Adds a figure.
     pub(crate) fn figure(mut self, name: &str, value: impl Serialize) -> Self {
         if let Ok(value) = serde_json::to_value(value) {

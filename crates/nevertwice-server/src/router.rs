@@ -57,6 +57,9 @@ async fn answer(app: Arc<App>, number: RouteNumber, route: &'static Route, reque
         Ok(reply) => Ok(reply.outcome()),
         Err(refusal) => Err(refusal.code()),
     };
+    if outcome == Err(ErrorCode::InvariantBroken) {
+        tracing::error!(endpoint = route.word, "a counter would have fallen below zero: somebody has to look");
+    }
     let took = started.elapsed();
     metrics.requests.observe(number, outcome, took);
     tracing::debug!(endpoint = route.word, ?outcome, ?took, "answered");

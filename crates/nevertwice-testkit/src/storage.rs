@@ -5,13 +5,14 @@
 //! any order; a failed sync forgets what it should have written, and the next one succeeds. Everything follows from
 //! the seed, so a failing seed repeats.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod disk;
+
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use disk::{Disk, Fate, Inode, NameChange, SECTOR};
 use nevertwice_local::storage::{FolderClaim, Storage, StorageFile};
-
-const SECTOR: usize = 512;
 
 /// The double. Clones are the same folder.
 #[derive(Clone)]
@@ -20,42 +21,6 @@ pub struct MemoryStorage(Arc<Shared>);
 struct Shared {
     disk: Mutex<Disk>,
     released: Condvar,
-}
-
-struct Disk {
-    random: u64,
-    inodes: BTreeMap<u64, Inode>,
-    live: BTreeMap<String, u64>,
-    durable: BTreeMap<String, u64>,
-    /// Changes of names since the last sync of the folder.
-    names: Vec<NameChange>,
-    next_inode: u64,
-    claimed: bool,
-    /// Raised by every end of the process: handles from before are dead.
-    life: u64,
-    calls: u64,
-    crash_at: Option<u64>,
-    crashed: bool,
-    fail_at: Option<u64>,
-    capacity: Option<u64>,
-    /// Whether syncs wait.
-    held: bool,
-}
-
-#[derive(Default, Clone)]
-struct Inode {
-    live: Vec<u8>,
-    durable: Vec<u8>,
-    dirty: BTreeSet<usize>,
-    /// The shortest length since the last sync.
-    cut_to: Option<usize>,
-}
-
-#[derive(Clone)]
-enum NameChange {
-    Link(String, u64),
-    Rename(String, String, u64),
-    Unlink(String, u64),
 }
 
 impl MemoryStorage {
@@ -173,137 +138,12 @@ impl MemoryStorage {
         disk.durable.insert(name.to_owned(), number);
     }
 
+    fn handle(&self, life: u64, inode: u64) -> Box<dyn StorageFile> {
+        Box::new(MemoryFile { storage: self.clone(), inode, life })
+    }
+
     fn disk(&self) -> MutexGuard<'_, Disk> {
         self.0.disk.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// What a call that changes something shall do.
-enum Fate {
-    Happen,
-    /// Happen in part, and the process dies.
-    Crash,
-    Fail,
-}
-
-impl Disk {
-    /// splitmix64
-    fn draw(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn coin(&mut self) -> bool {
-        self.draw() & 1 == 1
-    }
-
-    fn used(&self) -> u64 {
-        self.live.values().map(|inode| self.inodes[inode].live.len() as u64).sum()
-    }
-
-    fn alive(&self, life: u64) -> io::Result<()> {
-        if self.crashed || life != self.life { Err(io::Error::other("the process is dead")) } else { Ok(()) }
-    }
-
-    fn change(&mut self, life: u64) -> io::Result<Fate> {
-        self.alive(life)?;
-        let call = self.calls;
-        self.calls += 1;
-        if self.crash_at == Some(call) {
-            self.crash_at = None;
-            self.crashed = true;
-            return Ok(Fate::Crash);
-        }
-        if self.fail_at == Some(call) {
-            self.fail_at = None;
-            return Ok(Fate::Fail);
-        }
-        Ok(Fate::Happen)
-    }
-
-    /// Applies a change of names now, and remembers it until the folder is synced.
-    fn rename_now(&mut self, life: u64, change: NameChange) -> io::Result<()> {
-        let fate = self.change(life)?;
-        if matches!(fate, Fate::Fail) {
-            return Err(io::Error::other("planned failure"));
-        }
-        let happens = matches!(fate, Fate::Happen) || self.coin();
-        if happens {
-            apply(&mut self.live, &change);
-            self.names.push(change);
-        }
-        if matches!(fate, Fate::Crash) { Err(io::Error::other("the process is dead")) } else { Ok(()) }
-    }
-
-    fn lose_power(&mut self) {
-        for change in std::mem::take(&mut self.names) {
-            if self.coin() {
-                apply(&mut self.durable, &change);
-            }
-        }
-        self.live = self.durable.clone();
-        let kept: BTreeSet<u64> = self.durable.values().copied().collect();
-        self.inodes.retain(|inode, _| kept.contains(inode));
-        let numbers: Vec<u64> = self.inodes.keys().copied().collect();
-        for number in numbers {
-            let mut inode = self.inodes.remove(&number).unwrap_or_default();
-            if let Some(len) = inode.cut_to.take()
-                && self.coin()
-            {
-                inode.durable.truncate(len);
-            }
-            for sector in std::mem::take(&mut inode.dirty) {
-                let fate = self.draw() % 8;
-                let start = sector * SECTOR;
-                let end = inode.live.len().min(start + SECTOR);
-                if fate < 4 || start >= end {
-                    continue;
-                }
-                if inode.durable.len() < end {
-                    inode.durable.resize(end, 0);
-                }
-                let garbage = (fate == 7).then(|| self.draw() as u8 | 1);
-                for at in start..end {
-                    inode.durable[at] = inode.live[at] ^ garbage.unwrap_or(0);
-                }
-            }
-            inode.live = inode.durable.clone();
-            self.inodes.insert(number, inode);
-        }
-    }
-
-    fn end_process(&mut self) {
-        self.life += 1;
-        self.claimed = false;
-        self.crashed = false;
-        self.crash_at = None;
-        self.fail_at = None;
-    }
-
-    fn handle(&self, storage: &MemoryStorage, inode: u64) -> Box<dyn StorageFile> {
-        Box::new(MemoryFile { storage: storage.clone(), inode, life: self.life })
-    }
-}
-
-fn apply(names: &mut BTreeMap<String, u64>, change: &NameChange) {
-    match change {
-        NameChange::Link(name, inode) => {
-            names.insert(name.clone(), *inode);
-        }
-        NameChange::Rename(from, to, inode) => {
-            if names.get(from) == Some(inode) {
-                names.remove(from);
-            }
-            names.insert(to.clone(), *inode);
-        }
-        NameChange::Unlink(name, inode) => {
-            if names.get(name) == Some(inode) {
-                names.remove(name);
-            }
-        }
     }
 }
 
@@ -357,14 +197,14 @@ impl Storage for MemoryStorage {
         disk.next_inode += 1;
         disk.inodes.insert(inode, Inode::default());
         disk.rename_now(life, NameChange::Link(name.to_owned(), inode))?;
-        Ok(disk.handle(self, inode))
+        Ok(self.handle(disk.life, inode))
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn StorageFile>> {
         let disk = self.disk();
         disk.alive(disk.life)?;
         let inode = *disk.live.get(name).ok_or_else(not_found)?;
-        Ok(disk.handle(self, inode))
+        Ok(self.handle(disk.life, inode))
     }
 
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {

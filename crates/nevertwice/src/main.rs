@@ -1,6 +1,8 @@
 //! The nevertwice binary.
 
 mod bench;
+mod child;
+mod demo;
 mod journal;
 mod serve;
 mod verify;
@@ -25,6 +27,8 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Shows both hard jobs on real input: a World Cup market and a flash sale, with lost replies and a killed server.
+    Demo(demo::DemoArgs),
     /// Runs the server until it is told to stop (SIGINT or SIGTERM).
     Serve(serve::Arguments),
     /// Recomputes every invariant and the state hash from the journal of a stopped or copied data folder.
@@ -42,6 +46,7 @@ enum Command {
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Serve(arguments) => return serve::run(&arguments),
+        Command::Demo(arguments) => arguments.run(),
         Command::Verify(arguments) => arguments.run(),
         Command::Journal(command) => command.run(),
         Command::Bench(arguments) => arguments.run(),

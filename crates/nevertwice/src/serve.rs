@@ -1,6 +1,6 @@
 //! `nevertwice serve`: runs the server until it is told to stop.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -102,7 +102,7 @@ fn start_log(config: &Config) -> Result<(), StartError> {
         code: ErrorCode::ConfigurationInvalid,
         detail: format!("`log` is no filter: {error}. Nothing was started. Write a level such as `info`, or targets with levels."),
     })?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
     if config.log_json {
         log.json().init()
     } else {

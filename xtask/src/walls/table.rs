@@ -115,6 +115,7 @@ pub(crate) const WALLS: &[Wall] = &[
 
 /// Forbidden names that the lock file need not hold. Any other name that it does not hold is taken for a misspelling.
 pub(crate) const MAY_BE_ABSENT: &[(&str, &str)] = &[
+    ("tower-http", "the server's few layers are its own; another crate may want it"),
     ("async-std", "a runtime that nobody brings in today"),
     ("smol", "a runtime that nobody brings in today"),
     ("futures-util", "part of hyper's family; comes and goes with its features"),

@@ -5,7 +5,7 @@ use super::{InstrumentState, Market};
 use crate::amount::sub;
 use crate::decide::in_range;
 use crate::fields::fields;
-use crate::limits::AMOUNT_MAX;
+use crate::limits::{AMOUNT_MAX, NOTIONAL_MAX};
 use crate::{ApplyError, Name, Rejection, curve};
 
 /// Moves an instrument's base: a match event changes what a share is worth. A frozen instrument can be repriced.
@@ -48,14 +48,17 @@ impl Reprice {
             return Err(Rejection::NoChange);
         }
         let debt = |base| curve::integral(base, instrument.slope, instrument.net).ok_or(Rejection::AmountTooLarge);
-        let price_after = curve::price(self.base, instrument.slope, instrument.net).ok_or(Rejection::AmountTooLarge)?;
+        // A share that costs more than an order may move could not be sold any more.
+        let price_after = curve::price(self.base, instrument.slope, instrument.net)
+            .filter(|price| *price <= NOTIONAL_MAX)
+            .ok_or(Rejection::AmountTooLarge)?;
         // What the house may still pay out for this instrument stays an amount, so that no sale or payout can fail for its size.
         let debt_after = debt(self.base)?;
         sub(debt_after, instrument.cash).ok_or(Rejection::AmountTooLarge)?;
         let house_loss = market.house_loss_with(debt(instrument.base)?, debt_after).ok_or(Rejection::AmountTooLarge)?;
         let house_loss_max = market.limits.house_loss_max;
-        // A step down is always allowed: it never makes the loss larger.
-        if house_loss > house_loss_max && house_loss > market.house_loss {
+        // A step down never makes the loss larger, and what is within its bound stays so: it is always allowed.
+        if house_loss > house_loss_max {
             return Err(Rejection::HouseLossExceeded { loss: house_loss, house_loss_max });
         }
         Ok(InstrumentRepriced {

@@ -44,7 +44,7 @@ impl SettleInstrument {
         let debt = curve::integral(instrument.base, instrument.slope, instrument.net).ok_or(Rejection::AmountTooLarge)?;
         let house_loss = market.house_loss_with(debt, owed).ok_or(Rejection::AmountTooLarge)?;
         let house_loss_max = market.limits.house_loss_max;
-        if house_loss > house_loss_max && house_loss > market.house_loss {
+        if house_loss > house_loss_max {
             return Err(Rejection::HouseLossExceeded { loss: house_loss, house_loss_max });
         }
         Ok(InstrumentSettled { instrument: self.instrument.clone(), price: self.price, net: instrument.net, house_loss })

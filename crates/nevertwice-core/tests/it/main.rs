@@ -1,12 +1,15 @@
 //! The core against slow twins, seeded workloads and its own promises.
 
+mod auditor;
 mod bookings;
 mod curve;
-
+mod export;
+mod fields;
+mod intents;
 mod market_edges;
 mod orders;
 mod precedence;
 mod sale_edges;
 mod support;
-
+mod text;
 mod workload;

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use nevertwice_api::Failure;
+
 use super::queue::Waiting;
 use crate::journal::FrameBuffer;
 
@@ -32,45 +34,56 @@ pub(crate) struct Group {
 }
 
 #[derive(Default)]
-struct Pending {
+struct Decided {
     batch: Batch,
     ended: bool,
+    syncer_gone: bool,
     syncer_waits: bool,
     sequencer_waits: bool,
 }
 
 /// The place where they meet.
 pub(crate) struct Handoff {
-    pending: Mutex<Pending>,
-    decided: Condvar,
+    decided: Mutex<Decided>,
+    arrived: Condvar,
     taken: Condvar,
     durable_ticket: AtomicU64,
     poisoned: AtomicBool,
     bytes_max: usize,
+    items_max: usize,
 }
 
 impl Handoff {
-    /// `bytes_max`: what may wait for the syncer before the sequencer does.
-    pub(crate) fn new(bytes_max: usize) -> Handoff {
+    /// `bytes_max` and `items_max`: what may wait for the syncer before the sequencer does.
+    pub(crate) fn new(bytes_max: usize, items_max: usize) -> Handoff {
         Handoff {
-            pending: Mutex::default(),
-            decided: Condvar::new(),
+            decided: Mutex::default(),
+            arrived: Condvar::new(),
             taken: Condvar::new(),
             durable_ticket: AtomicU64::new(0),
             poisoned: AtomicBool::new(false),
             bytes_max,
+            items_max,
         }
     }
 
     /// Hands a group over; waits while too much is waiting.
     pub(crate) fn put(&self, group: &mut Group, ticket: u64, decide: Duration) {
-        let mut pending = self.pending();
-        while pending.batch.frame.payload().len() >= self.bytes_max {
-            pending.sequencer_waits = true;
-            pending = self.taken.wait(pending).unwrap_or_else(PoisonError::into_inner);
+        let mut decided = self.decided();
+        while !decided.syncer_gone
+            && (decided.batch.frame.payload().len() >= self.bytes_max
+                || (decided.batch.items > 0 && decided.batch.items + group.items > self.items_max))
+        {
+            decided.sequencer_waits = true;
+            decided = self.taken.wait(decided).unwrap_or_else(PoisonError::into_inner);
         }
-        pending.sequencer_waits = false;
-        let batch = &mut pending.batch;
+        decided.sequencer_waits = false;
+        if decided.syncer_gone {
+            drop(decided);
+            let waiting = std::mem::take(group).waiting;
+            return waiting.into_iter().for_each(|waiting| waiting.fail(Failure::JournalFailed));
+        }
+        let batch = &mut decided.batch;
         batch.frame.extend(&group.payload, group.entries);
         batch.ticket = ticket;
         batch.items += group.items;
@@ -82,33 +95,45 @@ impl Handoff {
         group.payload.clear();
         group.entries = 0;
         group.items = 0;
-        if pending.syncer_waits {
-            pending.syncer_waits = false;
-            drop(pending);
-            self.decided.notify_one();
+        if decided.syncer_waits {
+            decided.syncer_waits = false;
+            drop(decided);
+            self.arrived.notify_one();
         }
     }
 
     /// Nothing more will come.
     pub(crate) fn end(&self) {
-        self.pending().ended = true;
-        self.decided.notify_one();
+        self.decided().ended = true;
+        self.arrived.notify_one();
+    }
+
+    /// Nobody will take anything any more, and what waits gets no answer from here.
+    pub(crate) fn syncer_gone(&self) {
+        self.poison();
+        let left = {
+            let mut decided = self.decided();
+            decided.syncer_gone = true;
+            std::mem::take(&mut decided.batch)
+        };
+        self.taken.notify_one();
+        left.waiting.into_iter().flatten().for_each(|waiting| waiting.fail(Failure::JournalFailed));
     }
 
     /// Takes all that waits, leaving `spare` in its place; `None` once nothing more will come.
     pub(crate) fn take(&self, spare: &mut Batch) -> Option<()> {
-        let mut pending = self.pending();
-        while pending.batch.ticket == 0 {
-            if pending.ended {
+        let mut decided = self.decided();
+        while decided.batch.ticket == 0 {
+            if decided.ended {
                 return None;
             }
-            pending.syncer_waits = true;
-            pending = self.decided.wait(pending).unwrap_or_else(PoisonError::into_inner);
+            decided.syncer_waits = true;
+            decided = self.arrived.wait(decided).unwrap_or_else(PoisonError::into_inner);
         }
-        pending.syncer_waits = false;
-        std::mem::swap(&mut pending.batch, spare);
-        let wake = pending.sequencer_waits;
-        drop(pending);
+        decided.syncer_waits = false;
+        std::mem::swap(&mut decided.batch, spare);
+        let wake = decided.sequencer_waits;
+        drop(decided);
         if wake {
             self.taken.notify_one();
         }
@@ -133,7 +158,7 @@ impl Handoff {
         self.poisoned.store(true, Ordering::Release);
     }
 
-    fn pending(&self) -> MutexGuard<'_, Pending> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    fn decided(&self) -> MutexGuard<'_, Decided> {
+        self.decided.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -22,6 +22,10 @@ use crate::journal::JournalReader;
 use crate::restore::{RestoreReport, check_clock, draw_seed, restore};
 use crate::storage::Storage;
 
+/// How many commands and reads are decided before they are handed on. Less than a group, so that the syncer does not wait for
+/// the last of many.
+const TURN_ITEMS_MAX: usize = 256;
+
 /// The in-process backend.
 pub struct LocalBackend {
     items: Sender<Item>,
@@ -62,11 +66,11 @@ impl LocalBackend {
 
         let group_bytes_max = options.group_bytes_max();
         let limits = GroupLimits {
-            items_max: options.group_items_max,
+            items_max: options.group_items_max.min(TURN_ITEMS_MAX),
             bytes_max: group_bytes_max,
             room_bytes: options.journal.segment_bytes.min(8 * group_bytes_max as u64),
         };
-        let handoff = Arc::new(Handoff::new(group_bytes_max));
+        let handoff = Arc::new(Handoff::new(group_bytes_max, options.group_items_max));
         let (items, queue) = channel();
         let (wishes, wished) = channel();
         let depth = Arc::new(AtomicUsize::new(0));

@@ -12,7 +12,7 @@ pub struct LocalOptions {
     pub level: Level,
     /// How many commands and reads may wait to be decided; one more is answered `overloaded`.
     pub queue_max: usize,
-    /// How many of them make one group at most.
+    /// How many of them make one group, which shares one sync, at most.
     pub group_items_max: usize,
     /// How far the last recorded instant may lie ahead of the clock at the start, in milliseconds.
     pub clock_ahead_ms_max: i64,
@@ -27,7 +27,7 @@ impl Default for LocalOptions {
         LocalOptions {
             level: Level::Journaled,
             queue_max: 16_384,
-            group_items_max: 512,
+            group_items_max: 4_096,
             clock_ahead_ms_max: 60_000,
             snapshot_bytes: 512 << 20,
             journal: JournalOptions::default(),

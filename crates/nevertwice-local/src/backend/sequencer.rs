@@ -44,7 +44,8 @@ impl Shard {
     }
 }
 
-/// What one group is decided under.
+/// What one turn is decided under.
+#[derive(Clone, Copy, Default)]
 struct Now {
     durable_ticket: u64,
     poisoned: bool,
@@ -64,7 +65,20 @@ pub(crate) struct Sequencer {
     shards: HashMap<ShardId, Shard>,
     group: Group,
     ticket: u64,
+    now: Now,
     limits: GroupLimits,
+}
+
+/// Tells the syncer that nothing more will come.
+struct End(Arc<Handoff>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.poison();
+        }
+        self.0.end();
+    }
 }
 
 /// How large a group gets.
@@ -97,34 +111,49 @@ impl Sequencer {
             (state.shard().clone(), Shard { state, durable, marks: VecDeque::new() })
         });
         let shards = shards.collect();
-        Sequencer { items, depth, handoff, clock, room, level, seed, epoch, shards, group: Group::default(), ticket: 1, limits }
+        Sequencer {
+            items,
+            depth,
+            handoff,
+            clock,
+            room,
+            level,
+            seed,
+            epoch,
+            shards,
+            group: Group::default(),
+            ticket: 1,
+            now: Now::default(),
+            limits,
+        }
     }
 
     /// Works until it is told to stop, or nobody is left who could ask.
     pub(crate) fn run(mut self) {
+        // However this ends, the syncer must hear of it.
+        let _end = End(Arc::clone(&self.handoff));
         while let Ok(first) = self.items.recv() {
             let watch = Stopwatch::start();
-            let now = Now {
+            self.now = Now {
                 durable_ticket: self.handoff.durable_ticket(),
                 poisoned: self.handoff.poisoned(),
                 full: self.room.left_bytes().is_some_and(|left| left < self.limits.room_bytes),
             };
             let mut items = 0;
-            let mut stop = self.take(first, &now, &mut items);
+            let mut stop = self.take(first, &mut items);
             while !stop && items < self.limits.items_max && self.group.payload.len() < self.limits.bytes_max {
                 let Ok(item) = self.items.try_recv() else { break };
-                stop = self.take(item, &now, &mut items);
+                stop = self.take(item, &mut items);
             }
             self.group.items = items;
             if self.group.entries > 0 || !self.group.waiting.is_empty() {
-                self.handoff.put(&mut self.group, self.ticket, watch.elapsed());
+                self.handoff.put(&mut self.group, self.ticket, watch.took());
                 self.ticket += 1;
             }
             if stop {
                 break;
             }
         }
-        self.handoff.end();
         // What came behind the last thing: nothing was done.
         while let Ok(item) = self.items.try_recv() {
             item.fail(Failure::ShuttingDown);
@@ -132,30 +161,31 @@ impl Sequencer {
     }
 
     /// Does one thing; true: it was the last.
-    fn take(&mut self, item: Item, now: &Now, items: &mut usize) -> bool {
+    fn take(&mut self, item: Item, items: &mut usize) -> bool {
         if matches!(item, Item::Stop) {
             return true;
         }
         *items += 1;
         self.depth.fetch_sub(1, Ordering::Relaxed);
         match item {
-            Item::Submit(request, reply) => self.submit(request, reply, now),
-            Item::Read(shard, query, level, reply) => self.read(&shard, &query, level, reply, now),
-            Item::Wait(shard, position, level, reply) => self.wait(&shard, position, level, reply, now),
-            Item::Hash(shard, reply) => self.hash(&shard, reply, now),
-            Item::Shards(reply) => self.list(reply, now),
+            Item::Submit(request, reply) => self.submit(request, reply),
+            Item::Read(shard, query, level, reply) => self.read(&shard, &query, level, reply),
+            Item::Wait(shard, position, level, reply) => self.wait(&shard, position, level, reply),
+            Item::Hash(shard, reply) => self.hash(&shard, reply),
+            Item::Shards(reply) => self.list(reply),
             Item::Stop => {}
         }
         false
     }
 
-    fn submit(&mut self, request: Request, reply: Reply<Answer>, now: &Now) {
-        let must_wait = self.level == Level::Journaled || request.levels.contains(Level::Journaled);
+    fn submit(&mut self, request: Request, reply: Reply<Answer>) {
+        // Read for each command: a caller that has seen an answer may count on the next one not being decided before it.
         let at_ms = self.clock.now_ms();
+        let must_wait = self.level == Level::Journaled || request.levels.contains(Level::Journaled);
         let unopened;
         let (decision, position, safe, durable) = match self.shards.get_mut(&request.shard) {
             Some(shard) => {
-                let safe = shard.is_safe(now.durable_ticket);
+                let safe = shard.is_safe(self.now.durable_ticket);
                 (shard.state.decide(&request.command, at_ms), shard.state.position(), safe, shard.durable)
             }
             None => {
@@ -165,9 +195,9 @@ impl Sequencer {
             }
         };
         if let Decision::Accepted(entry) = decision {
-            return self.accept(entry, must_wait, reply, now);
+            return self.accept(&request.shard, entry, must_wait, reply);
         }
-        if now.poisoned && !safe {
+        if self.now.poisoned && !safe {
             // What is durable was told, or may be; anything later may be forgotten.
             let answer = match decision {
                 Decision::Replayed(entry) if entry.position <= durable => {
@@ -188,22 +218,26 @@ impl Sequencer {
     }
 
     /// Makes an accepted decision happen: it is applied here and now, and becomes durable with its group.
-    fn accept(&mut self, entry: Entry, must_wait: bool, reply: Reply<Answer>, now: &Now) {
-        if now.poisoned {
+    fn accept(&mut self, id: &ShardId, entry: Entry, must_wait: bool, reply: Reply<Answer>) {
+        if self.now.poisoned {
             return drop(reply.send(Err(Failure::JournalFailed)));
         }
-        if now.full {
+        if self.now.full {
             return drop(reply.send(Err(Failure::StorageFull)));
         }
-        let shard = self.shards.entry(entry.shard.clone()).or_insert_with_key(|shard| Shard {
-            state: State::new(shard.clone(), self.epoch, self.seed),
-            durable: Position::default(),
-            marks: VecDeque::new(),
-        });
+        let shard = match self.shards.get_mut(id) {
+            Some(shard) => shard,
+            None => {
+                let state = State::new(id.clone(), self.epoch, self.seed);
+                let shard = Shard { state, durable: Position::default(), marks: VecDeque::new() };
+                self.shards.entry(id.clone()).or_insert(shard)
+            }
+        };
         if let Err(error) = shard.state.apply(&entry) {
             // A fault of the core: what it decided does not fit the state it decided on. Nothing after it can be trusted.
             tracing::error!(shard = %entry.shard, position = %entry.position, %error, "an accepted decision could not be applied");
             self.handoff.poison();
+            self.now.poisoned = true;
             return drop(reply.send(Err(Failure::JournalFailed)));
         }
         push_entry(&mut self.group.payload, &entry);
@@ -219,11 +253,11 @@ impl Sequencer {
         }
     }
 
-    fn read(&mut self, shard: &ShardId, query: &Query, level: Level, reply: Reply<Reading>, now: &Now) {
+    fn read(&mut self, shard: &ShardId, query: &Query, level: Level, reply: Reply<Reading>) {
         let unopened;
         let (view, position, safe) = match self.shards.get_mut(shard) {
             Some(shard) => {
-                let safe = shard.is_safe(now.durable_ticket);
+                let safe = shard.is_safe(self.now.durable_ticket);
                 (shard.state.read(query), shard.state.position(), safe)
             }
             None => {
@@ -231,7 +265,7 @@ impl Sequencer {
                 (unopened.read(query), Position::default(), true)
             }
         };
-        if now.poisoned && !safe {
+        if self.now.poisoned && !safe {
             return drop(reply.send(Err(Failure::JournalFailed)));
         }
         let must_wait = level == Level::Journaled;
@@ -244,15 +278,15 @@ impl Sequencer {
         }
     }
 
-    fn wait(&mut self, shard: &ShardId, position: Position, level: Level, reply: Reply<Levels>, now: &Now) {
+    fn wait(&mut self, shard: &ShardId, position: Position, level: Level, reply: Reply<Levels>) {
         let Some(shard) = self.shards.get_mut(shard) else { return drop(reply.send(Err(Failure::PositionUnknown))) };
         if !shard.state.contains(position) {
             return drop(reply.send(Err(Failure::PositionUnknown)));
         }
-        let safe = shard.is_safe(now.durable_ticket) || position <= shard.durable;
+        let safe = shard.is_safe(self.now.durable_ticket) || position <= shard.durable;
         if safe {
             drop(reply.send(Ok(Levels::reached(Level::Journaled))));
-        } else if now.poisoned {
+        } else if self.now.poisoned {
             drop(reply.send(Err(Failure::JournalFailed)));
         } else if level == Level::Decided {
             drop(reply.send(Ok(Levels::reached(Level::Decided))));
@@ -261,33 +295,33 @@ impl Sequencer {
         }
     }
 
-    fn hash(&mut self, shard: &ShardId, reply: Reply<(Position, StateHash)>, now: &Now) {
+    fn hash(&mut self, shard: &ShardId, reply: Reply<(Position, StateHash)>) {
         let Some(shard) = self.shards.get_mut(shard) else {
             let unopened = State::new(shard.clone(), self.epoch, self.seed);
             return drop(reply.send(Ok((unopened.position(), unopened.state_hash()))));
         };
-        let safe = shard.is_safe(now.durable_ticket);
+        let safe = shard.is_safe(self.now.durable_ticket);
         let hash = (shard.state.position(), shard.state.state_hash());
         if safe {
             drop(reply.send(Ok(hash)));
-        } else if now.poisoned {
+        } else if self.now.poisoned {
             drop(reply.send(Err(Failure::JournalFailed)));
         } else {
             self.group.waiting.push(Waiting::Hash(reply, hash));
         }
     }
 
-    fn list(&mut self, reply: Reply<Vec<ShardId>>, now: &Now) {
+    fn list(&mut self, reply: Reply<Vec<ShardId>>) {
         let mut all_safe = true;
         let mut durable = Vec::new();
         for (id, shard) in &mut self.shards {
-            all_safe &= shard.is_safe(now.durable_ticket);
-            if !now.poisoned || shard.durable.seq > 0 {
+            all_safe &= shard.is_safe(self.now.durable_ticket);
+            if !self.now.poisoned || shard.durable.seq > 0 {
                 durable.push(id.clone());
             }
         }
         durable.sort_unstable();
-        if all_safe || now.poisoned {
+        if all_safe || self.now.poisoned {
             drop(reply.send(Ok(durable)));
         } else {
             self.group.waiting.push(Waiting::Shards(reply, durable));

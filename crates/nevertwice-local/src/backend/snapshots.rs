@@ -88,7 +88,7 @@ impl Snapshots {
                 records: last.records,
                 bytes: last.bytes,
                 segments_pruned,
-                took: watch.elapsed(),
+                took: watch.took(),
             });
         }
         let seed = draw_seed()?;
@@ -120,7 +120,7 @@ impl Snapshots {
         verified.push(made);
         let segments_pruned = self.prune(&verified)?;
         self.verified = Some(verified.split_off(verified.len().saturating_sub(2)));
-        Ok(SnapshotReport { batch, records: made.records, bytes: made.bytes, segments_pruned, took: watch.elapsed() })
+        Ok(SnapshotReport { batch, records: made.records, bytes: made.bytes, segments_pruned, took: watch.took() })
     }
 
     /// Which snapshots are good, the newest last.

@@ -16,6 +16,16 @@ use crate::journal::Journal;
 /// How long to wait before a batch is tried again that found no room. The sequencer keeps room free, so this is rare.
 const RETRY_AFTER: Duration = Duration::from_millis(20);
 
+struct Gone(Arc<Handoff>);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.syncer_gone();
+        }
+    }
+}
+
 pub(crate) struct Syncer {
     pub(crate) journal: Journal,
     pub(crate) handoff: Arc<Handoff>,
@@ -31,6 +41,8 @@ pub(crate) struct Syncer {
 impl Syncer {
     /// Works until nothing more comes, then ends the journal.
     pub(crate) fn run(mut self) {
+        // A fault here or in an observer must not leave the sequencer waiting for ever.
+        let _gone = Gone(Arc::clone(&self.handoff));
         let mut batch = Batch::default();
         while self.handoff.take(&mut batch).is_some() {
             let watch = Stopwatch::start();
@@ -45,7 +57,7 @@ impl Syncer {
                     }
                 }
             }
-            let sync = if entries > 0 { watch.elapsed() } else { Duration::ZERO };
+            let sync = if entries > 0 { watch.took() } else { Duration::ZERO };
             let poisoned = self.handoff.poisoned();
             for waiting in batch.waiting.drain(..).flatten() {
                 if poisoned { waiting.fail(Failure::JournalFailed) } else { waiting.send() }

@@ -10,6 +10,7 @@
 //! The byte layout and the rules of recovery, with their reasons, are in `docs/journal-format.md`.
 
 mod frame;
+mod options;
 mod reader;
 mod recovery;
 mod scan;
@@ -17,27 +18,9 @@ mod segment;
 mod writer;
 
 pub use frame::{ALIGNMENT, FrameBuffer, HEADER_BYTES};
+pub use options::{JournalOptions, SEGMENT_BYTES};
 pub use reader::Frame;
 pub use recovery::{Recovery, RecoveryReport};
 pub use scan::{Floor, FrameRef};
 pub use segment::is_segment;
 pub use writer::{Journal, JournalReader, Room};
-
-/// The size of a segment unless told otherwise: 64 MiB.
-pub const SEGMENT_BYTES: u64 = 64 << 20;
-
-/// How the journal is laid out.
-#[derive(Debug, Clone)]
-pub struct JournalOptions {
-    /// The length of a segment; at least one batch must fit into it.
-    pub segment_bytes: u64,
-    /// How many segments are filled with zeros ahead of need, by a thread of their own. 0 has no thread: the writer
-    /// fills each segment when it comes to it (for tests that count every write).
-    pub segments_ahead: usize,
-}
-
-impl Default for JournalOptions {
-    fn default() -> JournalOptions {
-        JournalOptions { segment_bytes: SEGMENT_BYTES, segments_ahead: 1 }
-    }
-}

@@ -10,8 +10,8 @@
 
 use std::sync::Arc;
 
-use super::JournalOptions;
 use super::frame::{ALIGNMENT, FrameBuffer, Header, align_up};
+use super::options::JournalOptions;
 use super::reader::{Frame, SegmentReader};
 use super::scan::{Floor, FrameRef, Scan};
 use super::segment::{FILLING, make_segment, segment_name};

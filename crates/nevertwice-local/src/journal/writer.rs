@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::JournalOptions;
 use super::frame::{ALIGNMENT, FrameBuffer, HEADER_BYTES, Header};
+use super::options::JournalOptions;
 use super::reader::{Frame, SegmentReader};
 use super::segment::{NoSegment, Preparer, Segment, segment_name};
 use crate::error::{AppendError, Damage, IoFailure, OpenError};

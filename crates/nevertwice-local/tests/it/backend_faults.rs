@@ -1,9 +1,14 @@
 //! Failed syncs, full disks, full queues.
 
-use nevertwice_api::{Backend, Failure, Health, Level, Levels};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use nevertwice_api::{Backend, Failure, GroupReport, Health, Level, Levels, Observer};
 use nevertwice_core::{Decision, Query, Side};
-use nevertwice_local::LocalOptions;
 use nevertwice_local::journal::JournalOptions;
+use nevertwice_local::{LocalBackend, LocalOptions};
+use nevertwice_testkit::clock::ManualClock;
 use nevertwice_testkit::storage::MemoryStorage;
 
 use crate::commands::{
@@ -143,4 +148,44 @@ fn under_the_level_decided_an_answer_waits_for_nothing_unless_it_is_asked_to() {
     assert_eq!(wait(answer).unwrap().levels, Levels::reached(Level::Journaled));
     let answer = submit(&backend, &opening()[0]).unwrap();
     assert_eq!(answer.levels, Levels::reached(Level::Journaled), "by now it is");
+}
+
+struct Faulty(AtomicBool);
+
+impl Observer for Faulty {
+    fn group(&self, _report: GroupReport) {
+        assert!(!self.0.load(Ordering::SeqCst), "an observer with a fault");
+    }
+    fn snapshot(&self, _records: u64, _took: Duration) {}
+    fn poisoned(&self) {}
+}
+
+#[test]
+fn a_fault_in_the_syncer_stops_the_backend_and_hangs_nobody() {
+    let storage = MemoryStorage::new(5);
+    let observer = Arc::new(Faulty(AtomicBool::new(false)));
+    let clock = Arc::new(ManualClock::new(START_MS));
+    let (backend, _) = LocalBackend::open(Arc::new(storage.clone()), clock, observer.clone(), &small_options()).unwrap();
+    for request in opening() {
+        accepted(submit(&backend, &request));
+    }
+    observer.0.store(true, Ordering::SeqCst);
+    let last = submit(&backend, &request(market(), "last", order("ann", Side::Buy, 1)));
+    // The fault comes right after an answer: this one's, or the one's before.
+    assert!(matches!(last, Ok(_) | Err(Failure::JournalFailed)));
+    let mut failed = 0;
+    for number in 0..2_000 {
+        match submit(&backend, &request(market(), &format!("k-{number}"), order("ann", Side::Buy, 1))) {
+            Ok(_) => {}
+            Err(failure) => {
+                assert_eq!(failure, Failure::JournalFailed);
+                failed += 1;
+            }
+        }
+    }
+    assert!(failed > 1_990, "{failed}");
+    assert_eq!(backend.status().health, Health::Poisoned);
+    drop(backend);
+    let (backend, _) = open(&storage).unwrap();
+    assert!(matches!(submit(&backend, &opening()[0]).unwrap().decision, Decision::Replayed(_)));
 }

@@ -1,12 +1,15 @@
 //! A crash at every call that changes something, and again during and right after the recovery.
 
+use nevertwice_local::journal::JournalOptions;
 use nevertwice_testkit::storage::MemoryStorage;
 
-use crate::support::{Random, append, open, payload};
+use crate::support::{Random, SMALL, append, open_with, payload};
 
 /// What the outside knows: what was submitted, in order, and how much of it was acknowledged.
 #[derive(Default, Clone)]
 struct Outside {
+    /// How many segments a thread fills ahead; 0: every call has its number.
+    ahead: usize,
     submitted: Vec<Vec<u8>>,
     acknowledged: usize,
     lives: u64,
@@ -17,7 +20,7 @@ impl Outside {
     fn live(&mut self, storage: &MemoryStorage, seed: u64, batches: usize) {
         self.lives += 1;
         let mut random = Random(seed ^ self.lives << 32);
-        let mut opened = match open(storage) {
+        let mut opened = match open_with(storage, &JournalOptions { segments_ahead: self.ahead, ..SMALL }) {
             Ok(opened) => opened,
             Err(error) => {
                 assert!(storage.crashed(), "seed {seed}, life {}: {error}", self.lives);
@@ -110,6 +113,21 @@ fn a_long_chain_of_crashes_in_recoveries_converges() {
         }
         outside.live(&storage, seed, 1);
         assert_eq!(outside.acknowledged, outside.submitted.len());
+    }
+}
+
+#[test]
+fn crashes_while_a_thread_fills_segments_lose_nothing_either() {
+    for seed in 0..150 {
+        let storage = MemoryStorage::new(seed);
+        let mut outside = Outside { ahead: 1 + seed as usize % 2, ..Outside::default() };
+        let mut random = Random(seed);
+        for _ in 0..6 {
+            storage.crash_after(random.below(60));
+            outside.live(&storage, seed, 20);
+            end(&storage, random.below(9));
+        }
+        outside.live(&storage, seed, 1);
     }
 }
 

@@ -94,6 +94,9 @@ impl Config {
         if !matches!(self.level, Level::Decided | Level::Journaled) {
             wrong.push(format!("`level` must be `journaled` or `decided`: a single node can't reach `{}`", self.level));
         }
+        if self.person_key_file.is_none() && self.data.file_name().is_none() {
+            wrong.push("`data` has no name to put `.key` behind, so `person_key_file` must say where that file is".to_owned());
+        }
         if let Some(url) = &self.public_url {
             let is_http = url.starts_with("http://") || url.starts_with("https://");
             if !is_http || url.len() > 512 || !url.bytes().all(|byte| byte.is_ascii_graphic()) {

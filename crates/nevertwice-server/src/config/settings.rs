@@ -41,11 +41,11 @@ macro_rules! settings {
     };
 }
 
-const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7117);
+const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
 
 settings! {
     /// The address to listen on. Without credentials it must be a loopback address; port 0 takes a free one.
-    listen: SocketAddr = LOOPBACK, "127.0.0.1:7117";
+    listen: SocketAddr = LOOPBACK, "127.0.0.1:8080";
     /// The data folder. One process uses it at a time.
     data: PathBuf = PathBuf::from("nevertwice-data"), "nevertwice-data";
     /// The file with the secret from which the digests of persons are made; if absent, the data folder's path with `.key` added. Made at the first start.
@@ -105,11 +105,13 @@ impl Config {
         self.operator_key.is_some() || self.service_key.is_some()
     }
 
-    /// Where the secret of persons is.
+    /// Where the secret of persons is: beside the data folder, never in it.
     #[must_use]
     pub fn person_key_path(&self) -> PathBuf {
         self.person_key_file.clone().unwrap_or_else(|| {
-            let mut path = self.data.clone().into_os_string();
+            // Without a slash at its end.
+            let folder: PathBuf = self.data.components().collect();
+            let mut path = folder.into_os_string();
             path.push(".key");
             PathBuf::from(path)
         })

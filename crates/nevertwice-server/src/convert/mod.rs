@@ -2,17 +2,10 @@
 
 mod market;
 mod refusal;
+mod render;
 mod sale;
-
-use nevertwice_core::Entry;
-use serde::Serialize;
 
 pub(crate) use market::{Listed, order, quote};
 pub(crate) use refusal::refuse;
+pub(crate) use render::FromEntry;
 pub(crate) use sale::{candidates, code, email, level_caps};
-
-/// What an answer's `result` is made of: the entry alone, so that a replay repeats it member for member.
-pub(crate) trait FromEntry: Serialize + Sized {
-    /// Renders it; `None` if the entry is of another kind.
-    fn from_entry(entry: &Entry) -> Option<Self>;
-}

@@ -5,18 +5,20 @@
 
 use std::sync::Arc;
 
-use nevertwice_api::wire::{BatchAnswer, Order, PlaceOrder};
+use nevertwice_api::wire::{BatchAnswer, Envelope, Order, PlaceOrder};
 use nevertwice_api::{Answer, BoxFuture, ErrorCode, Failure, Levels, Request, fingerprint};
 use nevertwice_core::{Command, IdempotencyKey, Intent, ShardId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use tokio::time::Instant;
 
 use super::envelope;
 use crate::access::{Caller, outside_principal};
 use crate::app::App;
 use crate::call::Call;
+use crate::metrics::RouteNumber;
 use crate::refusal::Refusal;
-use crate::reply::Reply;
+use crate::reply::{Outcome, Reply};
 use crate::{body, convert, intent};
 
 /// What a line is; its order stays as it was written, for the fingerprint.
@@ -55,12 +57,14 @@ pub(crate) async fn place(call: Call) -> Result<Reply, Refusal> {
         .figure("batch_lines_max", limits.batch_lines_max));
     }
     let under_way: Vec<UnderWay> = lines.into_iter().map(|line| submit(&app, &caller, &market, levels, line)).collect();
+    let deadline = Instant::now() + limits.answer_deadline;
     let mut out = Vec::with_capacity(under_way.len().saturating_mul(640));
     for UnderWay { key, answer } in under_way {
         let answered = match answer {
-            Ok(answer) => app.within_deadline(answer).await.and_then(envelope::<Order>),
+            Ok(answer) => app.until(deadline, answer).await.and_then(envelope::<Order>),
             Err(refusal) => Err(refusal),
         };
+        app.metrics.requests.count(RouteNumber::BATCH_LINE, outcome(&answered));
         let line = show(key.as_ref(), answered);
         serde_json::to_writer(&mut out, &line).map_err(|_| Refusal::internal("an answer that is not JSON"))?;
         out.push(b'\n');
@@ -103,7 +107,15 @@ fn request(caller: &Caller, market: &ShardId, levels: Levels, key: &IdempotencyK
     Ok(Request { shard: market.clone(), command: Command { intent, action: action.into() }, levels })
 }
 
-fn show(key: Option<&IdempotencyKey>, answered: Result<nevertwice_api::wire::Envelope<Order>, Refusal>) -> BatchAnswer {
+fn outcome(answered: &Result<Envelope<Order>, Refusal>) -> Result<Outcome, ErrorCode> {
+    match answered {
+        Ok(answer) if answer.replayed => Ok(Outcome::Replayed),
+        Ok(_) => Ok(Outcome::Accepted),
+        Err(refusal) => Err(refusal.code()),
+    }
+}
+
+fn show(key: Option<&IdempotencyKey>, answered: Result<Envelope<Order>, Refusal>) -> BatchAnswer {
     let key = key.map(ToString::to_string);
     match answered {
         Ok(answer) => {

@@ -3,16 +3,19 @@
 use axum::http::StatusCode;
 use nevertwice_api::{ErrorCode, wire};
 use nevertwice_core::{
-    self as core, BookingOwner, BookingState, BookingView, IdempotencyKey, PaymentId, Query, ReleaseReason, ScanCursor, ShardId, View,
+    self as core, BookingOwner, BookingState, BookingView, IdempotencyKey, Intent, PaymentId, Position, Query, Rejection, ReleaseReason,
+    ScanCursor, ShardId, View,
 };
+use tokio::time::timeout;
 
 use super::shared::{decide, read};
-use crate::access::Role;
+use crate::access::{Caller, Role};
+use crate::app::ReadOf;
 use crate::body;
 use crate::call::{Call, CommandCall, read_name};
-use crate::convert::{code, email};
+use crate::convert::{self, code, email};
 use crate::intent;
-use crate::payment::{Closed, close_payment, confirm};
+use crate::payment::{BookingNow, Closed, close_payment, confirm, read_booking};
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 use crate::{booking, honeypot};
@@ -32,6 +35,7 @@ pub(crate) async fn book(call: Call) -> Result<Reply, Refusal> {
     }
     let admit = core::Admit { candidate: key.candidate(&code), email, level };
     let CommandCall { app, levels, .. } = call;
+    let (deadline, unknown) = (app.limits.answer_deadline, app.metrics.unknown_outcomes.clone());
     // From here on the work goes on, whatever becomes of who asked.
     let work = app.work.clone();
     let booked = tokio::spawn(async move {
@@ -39,17 +43,31 @@ pub(crate) async fn book(call: Call) -> Result<Reply, Refusal> {
         drop(work);
         booked
     });
-    let answer = booked.await.map_err(|_| Refusal::internal("a booking that panicked"))??;
+    let answer = match timeout(deadline, booked).await {
+        Ok(booked) => booked.map_err(|_| Refusal::internal("a booking that panicked"))??,
+        Err(_) => {
+            unknown.inc();
+            return Err(Refusal::outcome_unknown());
+        }
+    };
     Reply::command(&answer, StatusCode::CREATED, answer.replayed)
 }
 
 pub(crate) async fn show(call: Call) -> Result<Reply, Refusal> {
     let (sale, booking, level) = (call.sale()?, call.position("booking")?, call.parameters(&["level"])?.level()?);
-    read(&call, sale, Query::Booking { booking }, level, |view| match view {
-        View::Booking(view) => Some(wire::Booking::from(&view)),
-        _ => None,
-    })
-    .await
+    let ReadOf { view, position, levels } = call.app.read(sale, Query::Booking { booking }, level).await?;
+    let View::Booking(view) = view else { return Err(Refusal::internal("a view of another kind than its query")) };
+    check_principal(&call.caller, &view, position)?;
+    Reply::read(&wire::Read::new(wire::Booking::from(&view), position, levels))
+}
+
+/// A service sees and releases only the bookings of the principal for whom it acts.
+fn check_principal(caller: &Caller, booking: &BookingView, position: Position) -> Result<(), Refusal> {
+    if caller.role == Role::Service && booking.principal != caller.principal {
+        let next = "Name the principal that booked";
+        return Err(Refusal::new(ErrorCode::NotOwner, "The booking was made on behalf of another principal", next).at(position));
+    }
+    Ok(())
 }
 
 pub(crate) async fn page(call: Call) -> Result<Reply, Refusal> {
@@ -70,7 +88,12 @@ pub(crate) async fn confirm_payment(call: Call) -> Result<Reply, Refusal> {
     let body: wire::Confirm = call.body()?;
     let (name, id) = (sale.name.clone(), booking.to_string());
     let action = core::ConfirmPayment { booking, payment: read_payment(&body.payment)? };
-    decide::<wire::Confirmed>(&call, sale, &[name.as_str(), &id], action.into(), StatusCode::OK).await
+    let answer = decide::<wire::Confirmed>(&call, sale, &[name.as_str(), &id], action.into(), StatusCode::OK).await;
+    if answer.as_ref().is_err_and(|refusal| refusal.code() == ErrorCode::AlreadyReleased) {
+        call.app.metrics.late_payments.inc();
+        tracing::error!(sale = %name, booking = %id, "confirmed after its seat had been given back: to be refunded");
+    }
+    answer
 }
 
 pub(crate) async fn release(call: Call) -> Result<Reply, Refusal> {
@@ -83,22 +106,43 @@ pub(crate) async fn release(call: Call) -> Result<Reply, Refusal> {
         (None, None) if call.caller.role == Role::Operator => None,
         _ => return Err(body::invalid("payment", "exactly one of `payment` and `booked_with` has to be there")),
     };
-    let present = present_booking(&call, sale.clone(), booking).await?;
+    let (name, id) = (sale.name.clone(), booking.to_string());
+    let path_names = [name.as_str(), &id];
+    let BookingNow { view: present, position, .. } = read_booking(&call.app, &sale, booking).await?;
+    check_principal(&call.caller, &present, position)?;
     let (owner, reason) = match owner {
         Some(owner) => (owner, ReleaseReason::Cancelled),
         // An operator releases on behalf of whoever owns the booking now.
         None => (present_owner(&present), ReleaseReason::Operator),
     };
-    close_before_release(&call, &sale, &present, &owner).await?;
-    let (name, id) = (sale.name.clone(), booking.to_string());
+    let closed = is_new(&call, &sale, &path_names).await? && close_before_release(&call, &sale, &present, &owner).await?;
     let action = core::ReleaseBooking { booking, owner, reason };
-    decide::<wire::Released>(&call, sale, &[name.as_str(), &id], action.into(), StatusCode::OK).await
+    let answer = decide::<wire::Released>(&call, sale, &path_names, action.into(), StatusCode::OK).await;
+    if !closed {
+        return answer;
+    }
+    answer.map_err(|refusal| {
+        refusal.but_done(
+            "The payment was closed at the gateway and can't be made any more; the booking may still have its seat",
+            "Ask again with the same key; what is left is released at the end of its hold",
+        )
+    })
 }
 
-async fn present_booking(call: &CommandCall, sale: ShardId, booking: core::Position) -> Result<BookingView, Refusal> {
-    match call.app.read(sale, Query::Booking { booking }, None).await?.view {
-        View::Booking(view) => Ok(view),
-        _ => Err(Refusal::internal("a view of another kind than its query")),
+/// Whether the key is a new one, in time. What would be replayed or refused must not close a payment.
+async fn is_new(call: &CommandCall, sale: &ShardId, path_names: &[&str]) -> Result<bool, Refusal> {
+    let mut operation = vec!["release_booking"];
+    operation.extend_from_slice(path_names);
+    let Intent { principal, key, fingerprint, expires_at } = call.intent(&operation)?;
+    let ReadOf { view, position, .. } = call.app.read(sale.clone(), Query::Intent { principal, key }, None).await?;
+    let View::Intent(known) = view else { return Err(Refusal::internal("a view of another kind than its query")) };
+    match known {
+        Some(known) if known.intent.fingerprint == fingerprint => Ok(false),
+        Some(known) => Err(convert::refuse(&Rejection::FingerprintMismatch { position: known.position }, position)),
+        None => match expires_at.filter(|expires_at| *expires_at <= call.app.clock.now_ms()) {
+            Some(expires_at) => Err(convert::refuse(&Rejection::IntentExpired { expires_at }, position)),
+            None => Ok(true),
+        },
     }
 }
 
@@ -109,15 +153,15 @@ fn present_owner(booking: &BookingView) -> BookingOwner {
     }
 }
 
-/// A seat is given back only once its payment can't be paid any more.
-async fn close_before_release(call: &CommandCall, sale: &ShardId, present: &BookingView, owner: &BookingOwner) -> Result<(), Refusal> {
-    let BookingOwner::Payment(payment) = owner else { return Ok(()) };
+/// A seat is given back only once its payment can't be made any more. `true`: there was one, and it was closed.
+async fn close_before_release(call: &CommandCall, sale: &ShardId, present: &BookingView, owner: &BookingOwner) -> Result<bool, Refusal> {
+    let BookingOwner::Payment(payment) = owner else { return Ok(false) };
     let is_payable = matches!(present.state, BookingState::Paying | BookingState::Closing);
     if !is_payable || present.payment.as_ref() != Some(payment) {
-        return Ok(());
+        return Ok(false);
     }
     match close_payment(&call.app, sale, payment).await? {
-        Closed::Unpaid => Ok(()),
+        Closed::Unpaid => Ok(true),
         Closed::Paid => {
             confirm(&call.app, sale, present.booking, payment).await?;
             Err(Refusal::with_detail(

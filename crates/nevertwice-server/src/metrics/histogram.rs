@@ -93,7 +93,7 @@ impl<const N: usize> Histogram<N> {
         }
         let beyond = self.beyond.load(Relaxed);
         count += beyond;
-        buckets.push((f64::MAX, beyond));
+        buckets.push((f64::INFINITY, beyond));
         encoder.encode_histogram::<NoLabelSet>(self.sum.load(Relaxed) as f64 * self.scale, count, &buckets, None)
     }
 }

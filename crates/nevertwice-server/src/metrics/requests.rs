@@ -19,8 +19,15 @@ impl RouteNumber {
     /// What no route took.
     pub(crate) const UNMATCHED: Self = Self(ROUTES.len());
 
+    /// The lines of a batch, each by itself.
+    pub(crate) const BATCH_LINE: Self = Self(ROUTES.len() + 1);
+
     fn word(self) -> &'static str {
-        ROUTES.get(self.0).map_or("unmatched", |route| route.word)
+        match ROUTES.get(self.0) {
+            Some(route) => route.word,
+            None if self == Self::BATCH_LINE => "place_orders_line",
+            None => "unmatched",
+        }
     }
 }
 
@@ -43,12 +50,19 @@ impl Default for Requests {
             refused: ErrorCode::ALL.iter().map(|_| AtomicU64::new(0)).collect(),
             took: TimeHistogram::default(),
         };
-        Self((0..=ROUTES.len()).map(|_| endpoint()).collect())
+        Self((0..=RouteNumber::BATCH_LINE.0).map(|_| endpoint()).collect())
     }
 }
 
 impl Requests {
-    pub(crate) fn observe(&self, RouteNumber(number): RouteNumber, outcome: Result<Outcome, ErrorCode>, took: Duration) {
+    pub(crate) fn observe(&self, number: RouteNumber, outcome: Result<Outcome, ErrorCode>, took: Duration) {
+        self.count(number, outcome);
+        if let Some(endpoint) = self.0.get(number.0) {
+            endpoint.took.observe_time(took);
+        }
+    }
+
+    pub(crate) fn count(&self, RouteNumber(number): RouteNumber, outcome: Result<Outcome, ErrorCode>) {
         let Some(endpoint) = self.0.get(number) else { return };
         let counter = match outcome {
             Ok(Outcome::Served) => endpoint.fine.first(),
@@ -59,7 +73,6 @@ impl Requests {
         if let Some(counter) = counter {
             counter.fetch_add(1, Relaxed);
         }
-        endpoint.took.observe_time(took);
     }
 
     pub(super) fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> std::fmt::Result {

@@ -1,6 +1,6 @@
 //! The steps of a payment.
 
-use nevertwice_api::{ErrorCode, Levels};
+use nevertwice_api::{ErrorCode, Levels, wire};
 use nevertwice_core::{
     AttachPayment, BeginPayment, BookingState, BookingView, ConfirmPayment, Decision, Event, PaymentId, Position, Query, Rejection,
     ShardId, View,
@@ -29,8 +29,23 @@ pub(crate) enum Confirmation {
     TooLate,
 }
 
-/// Sees to it that a booking which can be paid has a payment and its page; whoever comes first does it.
-pub(crate) async fn ensure(app: &App, sale: &ShardId, mut now: BookingNow, levels: Levels) -> Result<BookingNow, Refusal> {
+/// Sees to it that a booking which can be paid has a payment and its page; whoever comes first does it. If that fails, the
+/// refusal says that the seat is held all the same.
+pub(crate) async fn ensure(app: &App, sale: &ShardId, now: BookingNow, levels: Levels) -> Result<BookingNow, Refusal> {
+    let held = wire::Booking::from(&now.view);
+    steps(app, sale, now, levels).await.map_err(|refusal| match refusal.code() {
+        // These say by themselves what was done.
+        ErrorCode::GatewayFailed | ErrorCode::Internal => refusal,
+        _ => refusal
+            .but_done(
+                &format!("Seat {} is held for the candidate, and there is no page for its payment yet", held.seat),
+                "Ask again with the same key, which goes on from here",
+            )
+            .figure("booking", held),
+    })
+}
+
+async fn steps(app: &App, sale: &ShardId, mut now: BookingNow, levels: Levels) -> Result<BookingNow, Refusal> {
     if now.view.state == BookingState::Admitted {
         now = begin(app, sale, now, levels).await?;
     }
@@ -54,9 +69,22 @@ async fn begin(app: &App, sale: &ShardId, mut now: BookingNow, levels: Levels) -
             now.view.payment = Some(event.payment.clone());
             Ok(BookingNow { view: now.view, position: answer.position, levels: answer.levels })
         }
-        // Somebody else was there, or the hold has ended: what counts is how it is now.
-        Decision::Replayed(_) | Decision::Rejected(_) => read(app, sale, booking).await,
+        Decision::Replayed(_) => read(app, sale, booking).await,
+        Decision::Rejected(rejection) if is_about_state(&rejection) => read(app, sale, booking).await,
+        Decision::Rejected(rejection) => Err(convert::refuse(&rejection, answer.position)),
     }
+}
+
+/// Whether somebody else was there first, or the hold has ended: then it counts how the booking is now.
+const fn is_about_state(rejection: &Rejection) -> bool {
+    matches!(
+        rejection,
+        Rejection::HoldExpired { .. }
+            | Rejection::BookingNotPayable { .. }
+            | Rejection::AlreadyPaid
+            | Rejection::AlreadyReleased
+            | Rejection::NoChange
+    )
 }
 
 async fn attach(app: &App, sale: &ShardId, mut now: BookingNow, payment: PaymentId, levels: Levels) -> Result<BookingNow, Refusal> {
@@ -69,7 +97,7 @@ async fn attach(app: &App, sale: &ShardId, mut now: BookingNow, payment: Payment
                 "There is no page for the payment yet: {error}. The seat is held. Ask again with the same key, which goes on from here."
             ),
         )
-        .figure("booking", nevertwice_api::wire::Booking::from(&now.view))
+        .figure("booking", wire::Booking::from(&now.view))
         .at(now.position)
     })?;
     let intent = own::intent("attach_payment", &booking.to_string())?;
@@ -80,7 +108,9 @@ async fn attach(app: &App, sale: &ShardId, mut now: BookingNow, payment: Payment
             now.view.url = Some(url);
             Ok(BookingNow { view: now.view, position: answer.position, levels: answer.levels })
         }
-        Decision::Replayed(_) | Decision::Rejected(_) => read(app, sale, booking).await,
+        Decision::Replayed(_) => read(app, sale, booking).await,
+        Decision::Rejected(rejection) if is_about_state(&rejection) => read(app, sale, booking).await,
+        Decision::Rejected(rejection) => Err(convert::refuse(&rejection, answer.position)),
     }
 }
 

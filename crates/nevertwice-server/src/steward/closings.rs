@@ -6,7 +6,7 @@ use nevertwice_core::{
     BookingOwner, BookingState, BookingView, PaymentId, Position, Query, ReleaseBooking, ReleaseReason, ScanCursor, ShardId, View,
 };
 
-use super::step;
+use super::step::step;
 use crate::app::App;
 use crate::own;
 use crate::payment::{Closed, Confirmation, PaymentStatus, Session, ask, close_payment, confirm, read_booking};

@@ -3,7 +3,7 @@
 use nevertwice_core::limits::EXPIRE_HOLDS_MAX;
 use nevertwice_core::{BookingState, Event, ExpireHolds, Position, Query, ScanCursor, ShardId, View};
 
-use super::step;
+use super::step::step;
 use crate::app::App;
 use crate::own;
 use crate::refusal::Refusal;

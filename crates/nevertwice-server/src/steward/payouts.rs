@@ -3,7 +3,7 @@
 use nevertwice_core::limits::PAY_HOLDERS_MAX;
 use nevertwice_core::{Event, InstrumentState, Name, PayHolders, Query, ScanCursor, ShardId, View};
 
-use super::step;
+use super::step::step;
 use crate::app::App;
 use crate::own;
 use crate::refusal::Refusal;

@@ -58,6 +58,7 @@ pub(super) fn measure(scale: Scale) -> Vec<Figure> {
     let largest = nanoseconds(rounds, 20_000, QUANTITY_MAX);
     vec![
         Figure::new("core/decide-apply", one, "ns", "an order of one share"),
-        Figure::new("core/decide-apply-largest", largest, "ns", "an order of a million shares; ratio to one share").ratio(largest / one),
+        Figure::new("core/decide-apply-largest", largest, "ns", "an order of a hundred thousand shares; ratio to one share")
+            .ratio(largest / one),
     ]
 }

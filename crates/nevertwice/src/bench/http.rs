@@ -1,10 +1,8 @@
 //! The server over HTTP, beside a bare axum handler that parses and answers the same JSON.
 
 use std::error::Error;
-use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use axum::routing::post;
@@ -18,6 +16,7 @@ use nevertwice_core::Position;
 use super::command::Scale;
 use super::figure::Figure;
 use super::scratch;
+use crate::child::Server;
 
 const CONNECTIONS: usize = 256;
 const ORDERS: &str = "/v1/markets/bench/orders";
@@ -27,18 +26,19 @@ pub(super) fn measure(scale: Scale) -> Result<Vec<Figure>, Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         let folder = scratch::folder()?;
-        let ours = Server::start(&["serve", "--listen", "127.0.0.1:0", "--data", path(&folder.path().join("data"))?])?;
-        let bare = Server::start(&["bench-bare", "--listen", "127.0.0.1:0"])?;
-        open_market(&ours.target).await?;
+        let ours = Server::start(["serve", "--log", "error", "--listen", "127.0.0.1:0", "--data", path(&folder.path().join("data"))?])?;
+        let bare = Server::start(["bench-bare", "--listen", "127.0.0.1:0"])?;
+        let (ours_at, bare_at) = (Target::parse(&ours.url)?, Target::parse(&bare.url)?);
+        open_market(&ours_at).await?;
         // In turns, so that whatever disturbs the machine disturbs both.
         let (mut orders, mut baseline) = (Vec::new(), Vec::new());
         for _ in 0..3 {
-            baseline.push(checked(closed(requesters(&bare.target)?, plan).await)?);
-            orders.push(checked(closed(requesters(&ours.target)?, plan).await)?);
+            baseline.push(checked(closed(requesters(&bare_at)?, plan).await)?);
+            orders.push(checked(closed(requesters(&ours_at)?, plan).await)?);
         }
         let (orders, baseline) = (middle(orders), middle(baseline));
         let capacity = orders.per_second();
-        let latency = checked(open(requesters(&ours.target)?, capacity / 2.0, plan).await)?;
+        let latency = checked(open(requesters(&ours_at)?, capacity / 2.0, plan).await)?;
         if latency.unsent > 0 {
             eprintln!("{} requests came due and were never sent: the latency is that of an overloaded machine", latency.unsent);
         }
@@ -70,33 +70,6 @@ fn checked(measured: Measured) -> Result<Measured, Box<dyn Error>> {
 
 fn path(path: &Path) -> Result<&str, Box<dyn Error>> {
     path.to_str().ok_or_else(|| "the benchmark's folder has a name that is not UTF-8".into())
-}
-
-/// A server in a process of its own, ended with the benchmark.
-struct Server {
-    process: Child,
-    target: Target,
-}
-
-impl Server {
-    fn start(arguments: &[&str]) -> Result<Self, Box<dyn Error>> {
-        let mut process = Command::new(std::env::current_exe()?).args(arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
-        let mut line = String::new();
-        if let Some(output) = process.stdout.take() {
-            BufReader::new(output).read_line(&mut line)?;
-        }
-        let url =
-            line.trim().strip_prefix("listening on ").ok_or_else(|| format!("the server said '{}' instead of its address", line.trim()))?;
-        Ok(Self { target: Target::parse(url)?, process })
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }
 
 async fn open_market(target: &Target) -> Result<(), Box<dyn Error>> {

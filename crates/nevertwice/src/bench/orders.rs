@@ -9,7 +9,7 @@ use nevertwice_core::{
 const DAY_MS: i64 = 86_400_000;
 
 /// The largest order of the benchmarks' market.
-pub(super) const QUANTITY_MAX: i64 = 1_000_000;
+pub(super) const QUANTITY_MAX: i64 = 100_000;
 
 pub(super) fn market() -> ShardId {
     ShardId::market(name("bench"))

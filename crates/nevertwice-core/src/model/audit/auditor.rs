@@ -8,6 +8,7 @@ use super::asked::check_asked;
 use super::books::{Audited, audit_records};
 use super::rejections::is_true;
 use crate::fields::Fields;
+use crate::limits::ADOPTIONS_MAX;
 use crate::model::Violation;
 use crate::model::twin::{Twin, label};
 use crate::packed::Packer;
@@ -29,6 +30,7 @@ pub struct Auditor {
     intents: BTreeMap<(Principal, IdempotencyKey), Entry>,
     // In the order of acceptance, which is the order in which they end.
     order: VecDeque<(Principal, IdempotencyKey)>,
+    // That of the state after the last entry, once it was seen.
     hash: Option<StateHash>,
 }
 
@@ -142,6 +144,8 @@ impl Auditor {
         }
         self.position = entry.position;
         self.at_ms = entry.at_ms;
+        // The state after this entry has not been seen yet.
+        self.hash = None;
         self.remember(entry);
         Ok(())
     }
@@ -187,7 +191,7 @@ impl Auditor {
             position: self.position,
             at_ms: self.at_ms,
             retention_ms: self.twin.retention_ms(),
-            adoptions: self.adoptions.clone(),
+            adoptions: self.adoptions.iter().skip(self.adoptions.len().saturating_sub(ADOPTIONS_MAX)).copied().collect(),
         }));
         records.extend(self.intents.values().filter(|entry| self.is_live(entry, self.at_ms)).map(|entry| {
             Record::Intent(IntentRecord {

@@ -1,7 +1,0 @@
-//! The OpenAPI document.
-
-/// The document, as JSON.
-#[must_use]
-pub fn document() -> String {
-    String::from("{}")
-}

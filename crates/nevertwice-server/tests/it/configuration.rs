@@ -1,0 +1,125 @@
+//! Configuration: where it comes from, and what is refused.
+
+use std::collections::HashMap;
+
+use nevertwice_api::ErrorCode;
+use nevertwice_server::config::{Config, SETTINGS, Sources, load};
+use nevertwice_server::{StartError, load_or_create_person_secret};
+use tempfile::TempDir;
+
+fn load_text(text: &str) -> Result<Config, StartError> {
+    let folder = TempDir::new().expect("a folder can be made");
+    let file = folder.path().join("nevertwice.toml");
+    std::fs::write(&file, text).expect("the file can be written");
+    load(&Sources { file: Some(file), ..Sources::default() })
+}
+
+fn environment(pairs: &[(&str, &str)]) -> HashMap<String, String> {
+    pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+}
+
+#[test]
+fn later_sources_win() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let file = folder.path().join("nevertwice.toml");
+    std::fs::write(&file, "hold_ms = 300000\nsweep_ms = 1000\nbody_bytes_max = 2048\n").expect("the file can be written");
+    let sources = Sources {
+        file: Some(file),
+        environment: environment(&[("NEVERTWICE_SWEEP_MS", "2000"), ("NEVERTWICE_BODY_BYTES_MAX", "4096"), ("HOME", "/nowhere")]),
+        flags: vec![("body_bytes_max".to_owned(), "8192".to_owned()), ("listen".to_owned(), "127.0.0.1:0".to_owned())],
+    };
+    let config = load(&sources).expect("it is fine");
+    assert_eq!((config.hold_ms, config.sweep_ms, config.body_bytes_max), (300_000, 2_000, 8_192));
+    assert_eq!(config.listen.port(), 0);
+    assert_eq!(config.retention_ms, Config::default().retention_ms);
+    assert_eq!(load(&Sources::default()).expect("the defaults are fine"), Config::default());
+}
+
+#[test]
+fn nonsense_is_refused_and_named() {
+    for (text, named) in [
+        ("swep_ms = 1000", "swep_ms"),
+        ("[server]\nlisten = \"127.0.0.1:1\"", "server"),
+        ("listen = \"localhost\"", "listen"),
+        ("listen = \"127.0.0.1:99999\"", "listen"),
+        ("sweep_ms = \"soon\"", "sweep_ms"),
+        ("sweep_ms = -5", "sweep_ms"),
+        ("sweep_ms = 1", "sweep_ms"),
+        ("body_bytes_max = 10", "body_bytes_max"),
+        ("requests_max = 0", "requests_max"),
+        ("level = \"replicated\"", "level"),
+        ("level = \"fsynced\"", "level"),
+        ("public_url = \"shop.example\"", "public_url"),
+        ("log_json = \"maybe\"", "log_json"),
+        ("operator_key = \"short\"", "operator_key"),
+        ("operator_key = \"0123456789abcdef\"\nservice_key = \"0123456789abcdef\"", "must differ"),
+        ("this is no TOML", "TOML"),
+        // Each fine by itself, and unsafe together.
+        ("lease_ms = 86400000", "lease_ms"),
+        ("hold_ms = 10000", "sweep_ms"),
+        ("sweep_ms = 150001", "a quarter"),
+        ("retention_ms = 600000", "hold_ms"),
+        ("retention_ms = 15000\nhold_ms = 10000\nsweep_ms = 2500\nlease_ms = 1000", "answer_deadline_ms"),
+    ] {
+        let error = load_text(text).expect_err(text);
+        assert_eq!(error.code, ErrorCode::ConfigurationInvalid, "{text}: {error}");
+        let told = error.to_string();
+        assert!(told.contains(named) && told.contains("Nothing was started"), "{text}: {told}");
+    }
+    assert!(load_text("hold_ms = 20000\nsweep_ms = 5000").is_ok());
+    assert!(load(&Sources { environment: environment(&[("NEVERTWICE_SWEP_MS", "1")]), ..Sources::default() }).is_err());
+    assert!(load(&Sources { flags: vec![("swep_ms".to_owned(), "1".to_owned())], ..Sources::default() }).is_err());
+    assert!(load(&Sources { file: Some("/no/such/file.toml".into()), ..Sources::default() }).is_err());
+}
+
+#[test]
+fn all_that_is_wrong_is_told_at_once() {
+    let told = load_text("lease_ms = 86400000\nbody_bytes_max = 1\nsweep_ms = 2000000").expect_err("it is nonsense").to_string();
+    for named in ["lease_ms", "body_bytes_max", "sweep_ms"] {
+        assert!(told.contains(named), "{told}");
+    }
+}
+
+#[test]
+fn settings_from_the_environment_keep_their_text() {
+    let config = load(&Sources { environment: environment(&[("NEVERTWICE_OPERATOR_KEY", "0123456789012345e3")]), ..Sources::default() });
+    let expected = nevertwice_server::config::Secret::new("0123456789012345e3");
+    assert_eq!(config.expect("it is a key").operator_key, Some(expected));
+}
+
+#[test]
+fn the_secret_of_persons_is_made_once_and_never_anew_beside_data() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let (path, data) = (folder.path().join("data.key"), folder.path().join("data"));
+    let first = load_or_create_person_secret(&path, &data).expect("it is made");
+    assert_eq!(load_or_create_person_secret(&path, &data).expect("it is read"), first);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(&path).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    std::fs::create_dir(&data).expect("a folder can be made");
+    std::fs::write(data.join("format"), "1").expect("a file can be written");
+    assert_eq!(load_or_create_person_secret(&path, &data).expect("it is read"), first);
+    std::fs::write(&path, "short").expect("a file can be written");
+    assert!(load_or_create_person_secret(&path, &data).is_err());
+    std::fs::remove_file(&path).expect("it can be removed");
+    let error = load_or_create_person_secret(&path, &data).expect_err("another would make strangers of all").to_string();
+    assert!(error.contains("missing") && error.contains("Restore"), "{error}");
+}
+
+#[test]
+fn the_defaults_that_are_shown_are_those_of_the_code() {
+    let shown = SETTINGS.iter().filter(|setting| !setting.default.is_empty());
+    let flags = shown.map(|setting| (setting.key.to_owned(), setting.default.split(' ').next().unwrap_or_default().to_owned()));
+    let config = load(&Sources { flags: flags.collect(), ..Sources::default() }).expect("the defaults are fine");
+    assert_eq!(config, Config::default());
+}
+
+#[test]
+fn every_setting_has_a_meaning() {
+    for setting in SETTINGS {
+        assert!(setting.meaning.trim().ends_with('.'), "{}", setting.key);
+    }
+}

@@ -1,0 +1,173 @@
+//! What is written down about the API and the settings is what the code does. `UPDATE=1` writes it anew.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use nevertwice_server::config::SETTINGS;
+use nevertwice_server::{Content, openapi_document, routes};
+use serde_json::Value;
+
+use crate::house::House;
+
+fn document() -> Value {
+    serde_json::from_str(&openapi_document()).expect("the document is JSON")
+}
+
+#[test]
+fn the_document_has_every_route_and_no_other() {
+    let document = document();
+    let paths = document["paths"].as_object().expect("paths");
+    let described: BTreeSet<(String, String)> = paths
+        .iter()
+        .flat_map(|(path, item)| item.as_object().expect("methods").keys().map(|method| (method.to_uppercase(), path.clone())))
+        .collect();
+    let served: BTreeSet<(String, String)> = routes().iter().map(|route| (route.method.word().to_owned(), route.path.to_owned())).collect();
+    assert_eq!(described, served);
+    let words: BTreeSet<&str> = routes().iter().map(|route| route.word).collect();
+    assert_eq!(words.len(), routes().len(), "each route has a word of its own");
+}
+
+#[test]
+fn every_reference_in_the_document_leads_somewhere() {
+    fn references(value: &Value, found: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(members) => {
+                if let Some(Value::String(reference)) = members.get("$ref") {
+                    found.insert(reference.clone());
+                }
+                members.values().for_each(|value| references(value, found));
+            }
+            Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+            _ => {}
+        }
+    }
+    let document = document();
+    let mut found = BTreeSet::new();
+    references(&document, &mut found);
+    assert!(found.len() > 40, "{found:?}");
+    for reference in found {
+        let pointer = reference.strip_prefix('#').expect("a reference within the document");
+        assert!(document.pointer(pointer).is_some(), "{reference}");
+    }
+    let order = &document["components"]["schemas"]["PlaceOrder"];
+    assert_eq!(order["additionalProperties"], false, "{order}");
+    assert_eq!(order["properties"]["quantity"]["type"], "integer");
+}
+
+#[tokio::test]
+async fn the_document_and_the_pages_are_served() {
+    let house = House::open().await;
+    assert_eq!(house.get("/openapi.json").await.json(), document());
+    assert_eq!(house.get("/healthz").await.text, r#"{"status":"ok"}"#);
+    assert_eq!(house.get("/readyz").await.status, 200);
+    for code in nevertwice_api::ErrorCode::ALL {
+        let page = house.get(format!("/errors/{code}")).await;
+        assert!(page.status == 200 && page.text.contains("<h1>") && page.text.contains("What to do"), "{code}");
+    }
+    let metrics = house.get("/metrics").await;
+    assert!(metrics.text.ends_with("# EOF\n") && metrics.text.contains("le=\"+Inf\""), "{}", metrics.text);
+    for name in [
+        "nevertwice_requests",
+        "nevertwice_queue_depth",
+        "nevertwice_group_size",
+        "nevertwice_sync_seconds",
+        "nevertwice_decide_seconds",
+        "nevertwice_unknown_outcomes",
+    ] {
+        assert!(metrics.text.contains(&format!("# TYPE {name} ")), "{name}");
+    }
+}
+
+fn up_to_date(name: &str, text: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, text).expect("the page can be written");
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        written == text,
+        "docs/{name} is not up to date; write it anew with UPDATE=1 cargo test -p nevertwice-server --test it documents"
+    );
+}
+
+#[test]
+fn the_page_about_the_settings_is_up_to_date() {
+    let mut text = String::from(
+        "# Configuration\n\nThis page is made from the code by a test (`crates/nevertwice-server/tests/it/documents.rs`).\n\n\
+         Settings come from the defaults, a TOML file (`--config FILE`), the environment (`NEVERTWICE_` and the setting in\n\
+         capitals, such as `NEVERTWICE_SWEEP_MS`), and flags (`--listen`, `--data`, `--log`, `--set SETTING=VALUE`); later ones\n\
+         win. A key that nobody knows is refused, and so is nonsense, with all that is wrong named at once. The two keys of\n\
+         callers are not taken from the command line, where everybody on the machine could see them.\n\n\
+         | setting | default | meaning |\n|---|---|---|\n",
+    );
+    for setting in SETTINGS {
+        let default = if setting.default.is_empty() { "none".to_owned() } else { format!("`{}`", setting.default) };
+        let _ = writeln!(text, "| `{}` | {default} | {} |", setting.key, setting.meaning.trim());
+    }
+    text.push_str(
+        "\nRefused because they are unsafe together:\n\n\
+         - `listen` on another address than loopback without `operator_key` or `service_key` (`credentials_required`);\n\
+         - `lease_ms` not shorter than `retention_ms`: a claim must not outlive the memory of its key;\n\
+         - `sweep_ms` over a quarter of `hold_ms`: holds have to end on time;\n\
+         - `hold_ms` not shorter than `retention_ms`: a retry within the hold must find its booking;\n\
+         - `answer_deadline_ms` over half of `retention_ms`: a retry must find what its first attempt did.\n",
+    );
+    up_to_date("configuration.md", &text);
+}
+
+#[test]
+fn the_page_about_the_api_is_up_to_date() {
+    let mut text = String::from(
+        "# The HTTP API\n\nThis page is made from the table of routes by a test (`crates/nevertwice-server/tests/it/documents.rs`). The\n\
+         server describes itself as well: `GET /openapi.json`.\n\n\
+         Bodies are JSON in UTF-8; unknown members are refused. Amounts, prices and quantities are whole numbers in the market's\n\
+         unit. Every error is a problem (RFC 9457) of type `application/problem+json`, with a stable `code` whose page is at\n\
+         `/errors/{code}`; the pages are also [here](errors/README.md).\n\n\
+         ## Headers\n\n\
+         | header | where | meaning |\n|---|---|---|\n\
+         | `Authorization: Bearer KEY` | all but what anyone may ask | the operator key or the service key; none if the server has none |\n\
+         | `Principal` | what a service may ask | on whose behalf; needed with the service key. It is the first half of an intent, so it is the same in every retry |\n\
+         | `Idempotency-Key` | every command | 1 to 255 visible ASCII characters, in double quotes (RFC 8941) or bare: the second half of an intent |\n\
+         | `Idempotency-Expires` | every command | milliseconds since 1970; from then on the intent is given up, and an unknown key is refused `intent_expired` |\n\
+         | `Ack-Level` | every command | further levels that the answer has to have reached, separated by commas |\n\
+         | `Idempotent-Replayed: true` | answers | what is told had happened before, with the same key; the status is 200 |\n\
+         | `Retry-After` | answers | seconds after which the same request may be made again, with the same key |\n\n\
+         A batch has a key, and may have a `principal` and an `expires_at`, in each of its lines; the headers of an intent are not\n\
+         needed for it. The forms of the sandbox have no key: the payment's id is the key.\n\n\
+         A replay of a booking that has ended `released` says so in `state.state`: its key has done its work, and who wants a seat\n\
+         again draws a new key.\n",
+    );
+    for (title, prefix) in
+        [("Markets", "/v1/markets"), ("Sales", "/v1/sales"), ("Payments in the sandbox", "/sandbox"), ("The server itself", "")]
+    {
+        let _ = write!(text, "\n## {title}\n\n| method and path | who | body | answer | what |\n|---|---|---|---|---|\n");
+        let others = ["/v1/markets", "/v1/sales", "/sandbox"];
+        let here =
+            |path: &str| if prefix.is_empty() { !others.iter().any(|other| path.starts_with(other)) } else { path.starts_with(prefix) };
+        for route in routes().iter().filter(|route| here(route.path)) {
+            let query: String = route
+                .query
+                .iter()
+                .enumerate()
+                .fold(String::new(), |query, (number, (name, _))| query + if number == 0 { "?" } else { "&" } + name + "=");
+            let shape = |content: Content| match content {
+                Content::Nothing => String::new(),
+                Content::Json(schema) => format!("`{}`", schema.replace('_', " of ")),
+                Content::Ndjson(schema) => format!("`{schema}` a line (NDJSON)"),
+                Content::Html => "a page".to_owned(),
+                Content::Text(media_type) => format!("`{media_type}`"),
+            };
+            let (method, path, who) = (route.method.word(), route.path, route.access.word());
+            let _ = writeln!(
+                text,
+                "| `{method} {path}{query}` | {who} | {} | {} {} | {} |",
+                shape(route.request),
+                route.status,
+                shape(route.response),
+                route.summary
+            );
+        }
+    }
+    up_to_date("http-api.md", &text);
+}

@@ -1,0 +1,16 @@
+//! The server, over HTTP and on the local backend.
+
+mod bad_input;
+mod client;
+mod configuration;
+mod documents;
+mod edges;
+mod faults;
+mod house;
+mod keys;
+mod markets;
+mod payments;
+mod roles;
+mod sales;
+mod secrets;
+mod steward;

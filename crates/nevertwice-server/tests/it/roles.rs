@@ -1,0 +1,173 @@
+//! Who may do what: every route, every role, from the table of routes.
+
+use nevertwice_server::config::Secret;
+use nevertwice_server::{Access, Config, Method, Route, Server, routes};
+
+use crate::client::{Answer, Ask};
+use crate::house::{House, Plan};
+
+const OPERATOR: &str = "operator-key-0123456789";
+const SERVICE: &str = "service-key-0123456789";
+
+async fn guarded() -> House {
+    House::configured(|config| {
+        config.operator_key = Some(Secret::new(OPERATOR));
+        config.service_key = Some(Secret::new(SERVICE));
+    })
+    .await
+}
+
+fn path(route: &Route) -> String {
+    route.path.replace("{position}", "1-1").replace("{booking}", "1-1").replace("{code}", "no_change").replace(['{', '}'], "")
+}
+
+/// A request to a route that gets past the door, if the caller does, and is refused or served afterwards.
+fn ask(route: &Route) -> Ask {
+    match route.method {
+        Method::Get => Ask::get(path(route)),
+        Method::Post => Ask::post(path(route), "k", "{}"),
+    }
+}
+
+async fn send(house: &House, ask: Ask, key: &str) -> Answer {
+    house.send(ask.header("authorization", format!("Bearer {key}"))).await
+}
+
+fn got_in(answer: &Answer) -> bool {
+    let stopped = ["credentials_missing", "role_insufficient", "principal_missing"];
+    answer.header("content-type") != Some("application/problem+json") || !stopped.contains(&answer.code().as_str())
+}
+
+#[tokio::test]
+async fn every_route_asks_for_its_role() {
+    let house = guarded().await;
+    for route in routes() {
+        let nobody = house.send(ask(route)).await;
+        let service = send(&house, ask(route), SERVICE).await;
+        let service_for_somebody = send(&house, ask(route).header("principal", "ann"), SERVICE).await;
+        let operator = send(&house, ask(route), OPERATOR).await;
+        assert!(got_in(&operator), "{route:?}: {operator:?}");
+        match route.access {
+            Access::Anyone => assert!(got_in(&nobody) && got_in(&service), "{route:?}"),
+            Access::Known => {
+                assert_eq!((nobody.status, nobody.code().as_str()), (401, "credentials_missing"), "{route:?}");
+                assert!(got_in(&service), "{route:?}");
+            }
+            Access::Service => {
+                assert_eq!((nobody.status, nobody.code().as_str()), (401, "credentials_missing"), "{route:?}");
+                assert_eq!(nobody.header("www-authenticate"), Some("Bearer"));
+                assert_eq!((service.status, service.code().as_str()), (400, "principal_missing"), "{route:?}");
+                assert!(got_in(&service_for_somebody), "{route:?}: {service_for_somebody:?}");
+            }
+            Access::Operator => {
+                assert_eq!((nobody.status, nobody.code().as_str()), (401, "credentials_missing"), "{route:?}");
+                for answer in [service, service_for_somebody] {
+                    assert_eq!((answer.status, answer.code().as_str()), (403, "role_insufficient"), "{route:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_changes_a_shard_is_never_for_anyone() {
+    for route in routes() {
+        let is_api = route.path.starts_with("/v1/");
+        assert_eq!(is_api, matches!(route.access, Access::Service | Access::Operator), "{route:?}");
+        if is_api && route.method == Method::Post {
+            assert!(route.keyed || route.word == "place_orders", "{route:?}");
+        }
+    }
+    let operators: Vec<&str> = routes().iter().filter(|route| route.access == Access::Operator).map(|route| route.word).collect();
+    for word in [
+        "open_market",
+        "set_mode",
+        "list_instrument",
+        "reprice",
+        "freeze",
+        "settle_instrument",
+        "open_account",
+        "open_sale",
+        "load_candidates",
+        "set_caps",
+        "confirm_payment",
+        "show_bookings",
+    ] {
+        assert!(operators.contains(&word), "{word}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_exactly_the_key_is_nobody() {
+    let house = guarded().await;
+    let ask = Ask::get("/metrics");
+    for line in [
+        "",
+        "Bearer",
+        "Bearer ",
+        "Basic b3A6",
+        OPERATOR,
+        &format!("Bearer  {OPERATOR}"),
+        &format!("Bearer {OPERATOR}x"),
+        &format!("Bearer {}", &OPERATOR[1..]),
+    ] {
+        assert_eq!(house.send(ask.clone().header("authorization", line)).await.code(), "credentials_missing", "{line}");
+    }
+    let line = format!("Bearer {OPERATOR}");
+    let twice = ask.clone().header("authorization", &line).header("authorization", &line);
+    assert_eq!(house.send(twice).await.code(), "credentials_missing");
+    assert_eq!(house.send(ask.header("authorization", format!("bearer {OPERATOR}"))).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_service_acts_for_its_principals_and_not_for_others_keys() {
+    let house = guarded().await;
+    let market = r#"{"market":"wc","decimals":0,"fee_bps":0,"limits":{"quantity_max":9,"holding_max":9,"house_loss_max":0},"mode":"open"}"#;
+    send(&house, Ask::post("/v1/markets", "1", market), OPERATOR).await.result();
+    send(&house, Ask::post("/v1/markets/wc/instruments", "2", r#"{"instrument":"I","base":1,"slope":0}"#), OPERATOR).await.result();
+    send(&house, Ask::post("/v1/markets/wc/accounts", "3", r#"{"account":"a","opening_balance":100}"#), OPERATOR).await.result();
+    let order = Ask::post("/v1/markets/wc/orders", "k", r#"{"account":"a","instrument":"I","side":"buy","quantity":1}"#);
+    let first = send(&house, order.clone().header("principal", "ann"), SERVICE).await;
+    let other = send(&house, order.clone().header("principal", "bob"), SERVICE).await;
+    let again = send(&house, order.header("principal", "ann"), SERVICE).await;
+    assert_eq!((first.status, other.status, again.status), (201, 201, 200));
+}
+
+#[tokio::test]
+async fn a_service_sees_and_releases_only_bookings_of_its_principal() {
+    let house = guarded().await;
+    let sale = r#"{"sale":"s","levels":[{"level":"n","cap":null}],"total_cap":5,"opens_at":0,"closes_at":9000000000000}"#;
+    send(&house, Ask::post("/v1/sales", "1", sale), OPERATOR).await.result();
+    send(&house, Ask::post("/v1/sales/s/candidates", "2", r#"{"candidates":[{"code":"A1"}]}"#), OPERATOR).await.result();
+    send(&house, Ask::post("/v1/sales/s/open", "3", r#"{"open":true}"#), OPERATOR).await.result();
+    let book = Ask::post("/v1/sales/s/bookings", "k", r#"{"code":"A1","level":"n"}"#).header("principal", "ann");
+    let booked = send(&house, book, SERVICE).await.json();
+    let at = format!("/v1/sales/s/bookings/{}", booked["result"]["booking"].as_str().expect("an id"));
+    let owner = format!(r#"{{"payment":{}}}"#, booked["state"]["payment"]);
+    for (principal, allowed) in [("bob", false), ("ann", true)] {
+        let shown = send(&house, Ask::get(&at).header("principal", principal), SERVICE).await;
+        assert_eq!(shown.status, if allowed { 200 } else { 403 });
+        let release = Ask::post(format!("{at}/release"), "r", &owner).header("principal", principal);
+        let released = send(&house, release, SERVICE).await;
+        assert_eq!(released.status, if allowed { 200 } else { 403 }, "{}", released.text);
+        let everybodys = Ask::post(format!("{at}/release"), "r2", "{}").header("principal", principal);
+        assert_eq!(send(&house, everybodys, SERVICE).await.code(), "body_invalid");
+    }
+}
+
+#[tokio::test]
+async fn without_keys_the_server_binds_to_loopback_only() {
+    let config = Config { listen: ([0, 0, 0, 0], 0).into(), ..Config::default() };
+    let house = House::open().await;
+    let parts = nevertwice_server::Parts::new(house.backend.clone(), [0; 32]);
+    let error = Server::bind(&config, parts).await.expect_err("it does not bind");
+    assert_eq!(error.code.code(), "credentials_required");
+    assert!(error.to_string().contains("Set a key"), "{error}");
+    let taken = Config { listen: house.addr, ..Config::default() };
+    let parts = nevertwice_server::Parts::new(house.backend.clone(), [0; 32]);
+    assert_eq!(Server::bind(&taken, parts).await.expect_err("it is taken").code.code(), "address_in_use");
+    let mut plan = Plan::default();
+    plan.config.operator_key = Some(Secret::new(OPERATOR));
+    plan.config.listen = ([0, 0, 0, 0], 0).into();
+    assert!(plan.config.check().is_ok());
+}

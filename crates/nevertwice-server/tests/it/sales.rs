@@ -1,0 +1,156 @@
+//! Sales over HTTP.
+
+use serde_json::json;
+
+use crate::client::Ask;
+use crate::house::{House, path_of};
+
+#[tokio::test]
+async fn a_booking_from_admission_to_payment() {
+    let house = House::open().await.with_sale().await;
+    let answer = house.book("a", " a1 ", "north").await;
+    assert_eq!(answer.status, 201, "{}", answer.text);
+    let booked = answer.json();
+    let (result, state) = (&booked["result"], &booked["state"]);
+    assert_eq!((&result["seat"], &result["level"]), (&json!(1), &json!("north")));
+    assert_eq!(result["reference"].as_str().map(str::len), Some(12));
+    assert_eq!((&state["state"], &state["booking"]), (&json!("paying"), &result["booking"]));
+    let page = house.get(path_of(&state["payment_url"])).await;
+    assert!(page.status == 200 && page.text.contains("<form") && page.text.contains("/pay\""), "{}", page.text);
+    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+    let paid = house.send(Ask::new("POST", format!("{}/pay", path_of(&state["payment_url"])))).await;
+    assert!(paid.status == 200 && paid.text.contains("is paid"), "{}", paid.text);
+    assert_eq!(house.booking(&result["booking"]).await["state"], "paid");
+    // Paying again changes nothing, and neither does declining.
+    for verb in ["pay", "decline"] {
+        let again = house.send(Ask::new("POST", format!("{}/{verb}", path_of(&state["payment_url"])))).await;
+        assert!(again.status == 200 && again.text.contains("is paid"), "{}", again.text);
+    }
+    let replay = house.book("a", " a1 ", "north").await;
+    assert_eq!((replay.status, replay.header("idempotent-replayed")), (200, Some("true")));
+    let replay = replay.json();
+    assert_eq!(replay["result"].to_string(), booked["result"].to_string());
+    assert_eq!(replay["state"]["state"], "paid");
+}
+
+#[tokio::test]
+async fn another_key_for_the_same_person_leads_to_the_booking_that_exists() {
+    let house = House::open().await.with_sale().await;
+    let first = house.book("a", "A1", "north").await.json();
+    let second = house.book("b", "A1", "south").await;
+    assert_eq!((second.status, second.code().as_str()), (409, "already_booked"));
+    assert_eq!(second.json()["figures"]["booking"], first["state"]);
+    // The seat counts once, and the second key is still free.
+    assert_eq!(house.get("/v1/sales/final").await.result()["live"], 1);
+}
+
+#[tokio::test]
+async fn caps_hold_and_say_so() {
+    let house = House::open().await.with_sale().await;
+    for (key, code, level) in [("a", "A1", "north"), ("b", "B2", "north"), ("c", "C3", "north")] {
+        let answer = house.book(key, code, level).await;
+        if key == "c" {
+            assert_eq!((answer.code().as_str(), &answer.json()["figures"]["cap"]), ("level_full", &json!(2)));
+        } else {
+            answer.result();
+        }
+    }
+    assert_eq!(house.book("c", "C3", "south").await.result()["seat"], 3);
+    let dee = json!({"code": "D4", "email": " DEE@example.org ", "level": "north"});
+    assert_eq!(house.post("/v1/sales/final/caps", "up", json!({"levels": [{"level": "north", "cap": 3}]})).await.result()["total_cap"], 3);
+    assert_eq!(house.post("/v1/sales/final/bookings", "d", dee.clone()).await.code(), "sale_full");
+    let answer = house.post("/v1/sales/final/caps", "down", json!({"levels": [{"level": "north", "cap": 1}]})).await;
+    assert_eq!((answer.code().as_str(), &answer.json()["figures"]["live"]), ("cap_below_live", &json!(2)));
+    house.post("/v1/sales/final/caps", "total", json!({"total_cap": 4})).await.result();
+    assert_eq!(house.post("/v1/sales/final/bookings", "d", dee).await.result()["seat"], 4);
+    assert_eq!(house.metric("nevertwice_live_bookings{sale=\"final\",level=\"north\"}").await, 3.0);
+}
+
+#[tokio::test]
+async fn the_doors_and_the_window() {
+    let house = House::open().await.with_sale().await;
+    let first = house.book("a", "A1", "north").await.json();
+    house.post("/v1/sales/final/open", "close", json!({"open": false})).await.result();
+    assert_eq!(house.book("b", "B2", "north").await.code(), "sale_closed");
+    // Who has a booking passes the doors.
+    assert_eq!(house.book("a", "A1", "north").await.json()["result"], first["result"]);
+    assert_eq!(house.book("a2", "A1", "north").await.code(), "already_booked");
+    house.post("/v1/sales/final/open", "reopen", json!({"open": true})).await.result();
+    house.later(86_400_000);
+    assert_eq!(house.book("b", "B2", "north").await.code(), "sale_ended");
+}
+
+#[tokio::test]
+async fn a_program_that_fills_in_everything_gets_what_looks_like_a_seat() {
+    let house = House::open().await.with_sale().await;
+    let real = house.book("a", "A1", "north").await;
+    let before = house.get("/v1/sales/final").await.json();
+    let body = json!({"code": "B2", "level": "north", "website": "https://spam.example"});
+    let fake = house.post("/v1/sales/final/bookings", "b", body).await;
+    assert_eq!(fake.status, 201);
+    let names = |answer: &crate::client::Answer| -> Vec<String> {
+        answer.headers.iter().map(|(name, _)| name.clone()).filter(|name| name != "content-length").collect()
+    };
+    assert_eq!(names(&fake), names(&real));
+    let (fake, real) = (fake.json(), real.json());
+    let shape = |value: &serde_json::Value| -> Vec<(String, Vec<String>)> {
+        let members = value.as_object().expect("an object").iter();
+        members
+            .map(|(name, value)| (name.clone(), value.as_object().map(|inner| inner.keys().cloned().collect()).unwrap_or_default()))
+            .collect()
+    };
+    assert_eq!(shape(&fake), shape(&real));
+    let seat = fake["result"]["seat"].as_u64().expect("a seat");
+    assert!((1..=3).contains(&seat) && fake["state"]["state"] == "paying", "{fake}");
+    assert_eq!(fake["levels"], real["levels"]);
+    // Nothing happened but a count.
+    assert_eq!(house.get("/v1/sales/final").await.json(), before);
+    assert_eq!(house.metric("nevertwice_honeypot_hits_total").await, 1.0);
+    assert_eq!(house.book("b", "B2", "north").await.status, 201);
+    let empty = json!({"code": "C3", "level": "south", "website": ""});
+    house.post("/v1/sales/final/bookings", "c", empty).await.result();
+    assert_eq!(house.metric("nevertwice_honeypot_hits_total").await, 1.0);
+}
+
+#[tokio::test]
+async fn a_release_names_the_owner_and_gives_the_seat_back() {
+    let house = House::open().await.with_sale().await;
+    let booked = house.book("a", "A1", "north").await.json();
+    let release = format!("/v1/sales/final/bookings/{}/release", booked["result"]["booking"].as_str().expect("an id"));
+    // Once a payment has begun, it owns the seat, and not the key any more.
+    assert_eq!(house.post(&release, "r", json!({"booked_with": "a"})).await.code(), "not_owner");
+    assert_eq!(house.post(&release, "r", json!({"payment": "final.9-9"})).await.code(), "not_owner");
+    let both = json!({"payment": booked["state"]["payment"], "booked_with": "a"});
+    assert_eq!(house.post(&release, "r", both).await.code(), "body_invalid");
+    let owner = json!({"payment": booked["state"]["payment"]});
+    let released = house.post(&release, "r", owner.clone()).await.result();
+    assert_eq!((&released["reason"], &released["seat"]), (&json!("cancelled"), &json!(1)));
+    let again = house.post(&release, "r", owner.clone()).await;
+    assert_eq!((again.status, again.json()["result"].to_string()), (200, released.to_string()));
+    assert_eq!(house.post(&release, "r2", owner).await.code(), "already_released");
+    // The page of its payment does not take money any more.
+    let url = path_of(&booked["state"]["payment_url"]);
+    assert!(house.get(&url).await.text.contains("given back"));
+    assert_eq!(house.send(Ask::new("POST", format!("{url}/pay"))).await.status, 409);
+    // The same key tells that it has done its work; a new one books, and gets the lowest free seat.
+    let replay = house.book("a", "A1", "north").await.json();
+    assert_eq!((&replay["state"]["state"], &replay["replayed"]), (&json!("released"), &json!(true)));
+    assert_eq!(replay["result"], booked["result"]);
+    assert_eq!(house.book("a-new", "A1", "north").await.result()["seat"], 1);
+}
+
+#[tokio::test]
+async fn an_operator_releases_without_naming_the_owner_but_never_what_is_paid() {
+    let house = House::open().await.with_sale().await;
+    let booked = house.book("a", "A1", "north").await.json();
+    let release = |id: &serde_json::Value| format!("/v1/sales/final/bookings/{}/release", id.as_str().expect("an id"));
+    let released = house.post(release(&booked["result"]["booking"]), "r", json!({})).await.result();
+    assert_eq!(released["reason"], "operator");
+    let paid = house.book("b", "B2", "north").await.json();
+    house.send(Ask::new("POST", format!("{}/pay", path_of(&paid["state"]["payment_url"])))).await;
+    assert_eq!(house.post(release(&paid["result"]["booking"]), "r2", json!({})).await.code(), "already_paid");
+    let confirm = release(&paid["result"]["booking"]).replace("release", "confirm");
+    assert_eq!(house.post(confirm, "c", json!({"payment": paid["state"]["payment"]})).await.code(), "already_paid");
+    let all = house.get("/v1/sales/final/bookings").await.result();
+    assert!(all["bookings"].is_array());
+}

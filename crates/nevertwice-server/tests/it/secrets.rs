@@ -1,0 +1,91 @@
+//! Secrets are in no log, no error and no answer.
+
+use std::io;
+use std::sync::{Mutex, Once, PoisonError};
+
+use nevertwice_server::config::{Secret, Sources, load};
+use serde_json::json;
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::client::Ask;
+use crate::house::{House, Plan};
+
+static LOG: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+struct Log;
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        LOG.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Self;
+    fn make_writer(&'a self) -> Self {
+        Self
+    }
+}
+
+/// Keeps all that this process logs from now on.
+pub(crate) fn listen_to_log() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(Log).with_ansi(false);
+        // Another subscriber would be a fault of this file.
+        tracing::subscriber::set_global_default(subscriber.finish()).expect("one subscriber");
+    });
+}
+
+fn log() -> String {
+    String::from_utf8_lossy(&LOG.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+}
+
+#[tokio::test]
+async fn keys_codes_and_addresses_are_not_logged_and_not_echoed() {
+    let (operator, service, wrong) = ("operator-Zq81-secret-key", "service-Xv42-secret-key", "wrong-Kp77-secret-key-00");
+    let (code, email) = ("ZEBRA-CODE-77", "zebra.person@example.org");
+    let mut plan = Plan::default();
+    plan.config.operator_key = Some(Secret::new(operator));
+    plan.config.service_key = Some(Secret::new(service));
+    let config = format!("{:?}", plan.config);
+    let house = House::with(plan).await;
+    let window =
+        json!({"sale": "s", "levels": [{"level": "n", "cap": null}], "total_cap": 5, "opens_at": 0, "closes_at": 9_000_000_000_000_i64});
+    let mut answers = config;
+    for (key, path, body) in [
+        ("1", "/v1/sales", window),
+        ("2", "/v1/sales/s/candidates", json!({"candidates": [{"code": code, "email": email}]})),
+        ("3", "/v1/sales/s/open", json!({"open": true})),
+    ] {
+        let ask = Ask::post(path, key, body.to_string()).header("authorization", format!("Bearer {operator}"));
+        answers += &format!("{:?}", house.send(ask).await);
+    }
+    for token in [service, wrong, operator] {
+        for body in [json!({"code": code, "email": email, "level": "n"}), json!({"code": code, "level": "n"})] {
+            let ask = Ask::post("/v1/sales/s/bookings", "4", body.to_string()).header("principal", "web");
+            answers += &format!("{:?}", house.send(ask.header("authorization", format!("Bearer {token}"))).await);
+        }
+    }
+    assert!(answers.contains("Answer { status: 201") && answers.contains("fingerprint_mismatch"), "{answers}");
+    house.close().await;
+    let log = log();
+    assert!(log.contains("answered"), "the log was heard");
+    for secret in [operator, service, wrong, code, email] {
+        assert!(!log.contains(secret), "a secret is in the log");
+        assert!(!answers.contains(secret), "a secret is in an answer");
+    }
+}
+
+#[test]
+fn a_refused_configuration_does_not_tell_the_keys() {
+    let environment = [("NEVERTWICE_OPERATOR_KEY", "short-secret"), ("NEVERTWICE_SERVICE_KEY", "sp ace in a secret key")];
+    let environment = environment.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let error = load(&Sources { environment, ..Sources::default() }).expect_err("the keys are nonsense").to_string();
+    assert!(error.contains("operator_key") && error.contains("service_key"), "{error}");
+    assert!(!error.contains("short-secret") && !error.contains("sp ace"), "{error}");
+}

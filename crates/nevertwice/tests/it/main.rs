@@ -1,0 +1,3 @@
+//! The binary, as whoever starts it sees it.
+
+mod serve;

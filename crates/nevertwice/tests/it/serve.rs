@@ -1,0 +1,112 @@
+//! `nevertwice serve` as a process: start, kill, stop, and what it refuses.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+struct Serving {
+    process: Child,
+    address: String,
+}
+
+fn command(data: &Path, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nevertwice"));
+    command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data).args(more);
+    command.env_remove("NEVERTWICE_OPERATOR_KEY").stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+impl Serving {
+    fn start(data: &Path, more: &[&str]) -> Self {
+        let mut process = command(data, more).spawn().expect("the binary starts");
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().expect("its output")).read_line(&mut line).expect("it says where it listens");
+        let address = line.trim().strip_prefix("listening on http://").unwrap_or_else(|| panic!("it said {line:?}")).to_owned();
+        Self { process, address }
+    }
+
+    fn ask(&self, head: &str, body: &str) -> (u16, Value) {
+        let mut stream = TcpStream::connect(&self.address).expect("it accepts");
+        let length = body.len();
+        let head = format!("{head} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n");
+        write!(stream, "{head}idempotency-key: k{}\r\n\r\n{body}", body.len()).expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("an HTTP answer");
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
+        (status, serde_json::from_str(body).unwrap_or(Value::Null))
+    }
+
+    fn signal(mut self, signal: &str) -> Output {
+        let sent = Command::new("kill").args([signal, &self.process.id().to_string()]).status().expect("kill runs");
+        assert!(sent.success());
+        let status = self.process.wait().expect("it ends");
+        let mut stderr = Vec::new();
+        self.process.stderr.take().expect("its log").read_to_end(&mut stderr).expect("it can be read");
+        Output { status, stdout: Vec::new(), stderr }
+    }
+}
+
+const MARKET: &str = r#"{"market":"wc","decimals":2,"fee_bps":0,"limits":{"quantity_max":9,"holding_max":9,"house_loss_max":0},"mode":"open"}"#;
+
+#[test]
+#[cfg(unix)]
+fn what_was_acknowledged_is_there_after_a_kill() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let data = folder.path().join("data");
+    let serving = Serving::start(&data, &[]);
+    let (status, first) = serving.ask("POST /v1/markets", MARKET);
+    assert_eq!(status, 201, "{first}");
+    assert!(!serving.signal("-KILL").status.success());
+    let serving = Serving::start(&data, &[]);
+    let (status, again) = serving.ask("POST /v1/markets", MARKET);
+    assert_eq!((status, &again["result"], &again["replayed"]), (200, &first["result"], &Value::Bool(true)));
+    let stopped = serving.signal("-TERM");
+    let log = String::from_utf8_lossy(&stopped.stderr);
+    assert!(stopped.status.success() && log.contains("stopped"), "{log}");
+    assert!(!log.contains('\u{1b}'), "a log that is no terminal has no colours: {log}");
+    let serving = Serving::start(&data, &[]);
+    assert_eq!(serving.ask("GET /v1/markets/wc", "").0, 200);
+    assert!(serving.signal("-INT").status.success());
+}
+
+#[test]
+#[cfg(unix)]
+fn a_data_folder_has_one_process() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let data = folder.path().join("data");
+    let serving = Serving::start(&data, &[]);
+    let second = command(&data, &[]).output().expect("the binary starts");
+    let told = String::from_utf8_lossy(&second.stderr);
+    assert!(!second.status.success() && told.contains("data_folder_in_use"), "{told}");
+    assert!(second.stdout.is_empty());
+    assert_eq!(serving.ask("GET /readyz", "").0, 200);
+    serving.signal("-TERM");
+}
+
+#[test]
+fn nonsense_does_not_start() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let data = folder.path().join("data");
+    for (more, told) in [
+        (&["--set", "swep_ms=1"][..], "configuration_invalid"),
+        (&["--set", "sweep_ms=999999"], "a quarter"),
+        (&["--set", "listen=0.0.0.0:0", "--listen", "0.0.0.0:0"], "cannot be used multiple times"),
+        (&["--set", "operator_key=0123456789abcdef"], "seen by everybody"),
+        (&["--config", "/no/such/file.toml"], "configuration_invalid"),
+        (&["--log", "=="], "configuration_invalid"),
+    ] {
+        let output = command(&data, more).output().expect("the binary starts");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && stderr.contains(told), "{more:?}: {stderr}");
+        assert!(output.stdout.is_empty());
+    }
+    let mut open = Command::new(env!("CARGO_BIN_EXE_nevertwice"));
+    let output = open.args(["serve", "--listen", "0.0.0.0:0", "--data"]).arg(&data).output().expect("the binary starts");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("credentials_required"));
+    assert!(!data.exists(), "nothing was made");
+}
