@@ -121,7 +121,7 @@ impl Asker {
         };
         loop {
             match ending.told {
-                Told::Yes { .. } => return ending,
+                Told::Yes { .. } | Told::Shown => return ending,
                 Told::No { .. } => break,
                 Told::Nothing => in_doubt = true,
                 Told::Unseen => {}
@@ -160,7 +160,7 @@ impl Asker {
             Told::Yes { replayed, .. } => self.meter.replays += u64::from(*replayed),
             Told::No { code } => *self.meter.rejections.entry(code.clone()).or_default() += 1,
             Told::Nothing if !matches!(outcome, Outcome::Reply(_)) => self.meter.lost_otherwise += 1,
-            Told::Nothing | Told::Unseen => {}
+            Told::Nothing | Told::Unseen | Told::Shown => {}
         }
         self.note(question, sent_at_us, told.clone());
         let reply = match outcome {

@@ -25,7 +25,9 @@ pub(super) enum Manner {
 /// What a candidate does with a seat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mind {
-    /// Pays.
+    /// Pays at the gateway's page.
+    PaysAtPage,
+    /// Pays, and the payment is confirmed through the API.
     Pays,
     /// Gives it back.
     GivesBack,
@@ -74,7 +76,8 @@ pub(super) fn draw(options: &Options, seed: &Seed) -> (Vec<Arrival>, Vec<Listed>
             _ => Manner::Plain,
         };
         let mind = match seed.below(1000) {
-            0..520 => Mind::Pays,
+            0..260 => Mind::PaysAtPage,
+            260..520 => Mind::Pays,
             520..640 => Mind::GivesBack,
             _ => Mind::Keeps,
         };

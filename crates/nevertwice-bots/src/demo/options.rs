@@ -61,7 +61,7 @@ impl Options {
             orders: 60_000,
             candidates: 40_000,
             // The caps add up to more than the total, so that both kinds of full are met.
-            levels: vec![level("B1", 8_000, 380), level("B2", 7_000, 330), level("C1", 4_500, 200), level("C2", 2_000, 90)],
+            levels: vec![level("B1", 8_000, 300), level("B2", 7_000, 320), level("C1", 4_500, 250), level("C2", 2_000, 130)],
             total_cap: 20_700,
             arrivals_within: Duration::from_secs(12),
             market_connections: 48,

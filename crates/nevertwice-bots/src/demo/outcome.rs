@@ -7,7 +7,7 @@ use super::Options;
 use super::ask::{Meter, STEP};
 use super::wire::Question;
 use crate::record::{Asked, BookingStage, Effect, MarketState, Position, Record, SaleState, judge};
-use crate::report::{Check, InputLine, Job, LevelFill, Mark, PricePath, Rate, Report};
+use crate::report::{Check, InputLine, Job, LevelFill, Mark, PricePath, Rate, Report, grouped};
 use crate::worldcup::{Matches, Squads, Timeline, Whose};
 
 /// Price paths that are drawn.
@@ -35,7 +35,7 @@ pub(super) struct Told {
     pub(super) market: Meter,
     pub(super) sale: Meter,
     pub(super) doubtful: Vec<Question>,
-    pub(super) asked_again: u64,
+    pub(super) asked_again: usize,
     pub(super) robots_fooled: usize,
     pub(super) doors_open: Duration,
     pub(super) killed_at: Option<Duration>,
@@ -79,15 +79,15 @@ pub(super) fn assemble(
 }
 
 fn kill_check(told: &Told) -> Check {
-    let (found, holds) = match (told.killed_at, told.restarted_at) {
+    let (found, holds, away) = match (told.killed_at, told.restarted_at) {
         (Some(killed), Some(restarted)) => {
-            let away = restarted.saturating_sub(killed).as_secs_f64();
-            (format!("{} under way", told.under_way), told.under_way > 0 && away >= 0.0)
+            let away = format!(" It was away for {:.1} s.", restarted.saturating_sub(killed).as_secs_f64());
+            (told.under_way.to_string(), told.under_way > 0, away)
         }
-        _ => ("not killed".to_owned(), false),
+        _ => ("not killed".to_owned(), false, String::new()),
     };
-    let meaning = "Requests that were sent and not answered when the server was killed; without any, the kill proves nothing.";
-    Check { name: "kill".to_owned(), found, holds, meaning: meaning.to_owned() }
+    let meaning = format!("Requests without an answer when the server was killed; with none, the kill would prove nothing.{away}");
+    Check { name: "under way at the kill".to_owned(), found, holds, meaning }
 }
 
 fn goals_check(timeline: &Timeline, matches: &Matches) -> Check {
@@ -121,6 +121,11 @@ fn job(name: &str, effect: &str, meter: &Meter, intents: u64, effects: u64, fact
     }
 }
 
+/// A figure by name.
+fn fact(name: &str, count: usize) -> (String, String) {
+    (name.to_owned(), grouped(count as u64))
+}
+
 fn market_job(told: &Told, market: &MarketState, timeline: &Timeline) -> Job {
     let (mut intents, mut fills, mut shares, mut repriced) = (0, 0, 0_i64, 0_usize);
     for (_, notes) in told.record.intents().filter(|(_, notes)| !notes.asked.of_sale()) {
@@ -136,9 +141,9 @@ fn market_job(told: &Told, market: &MarketState, timeline: &Timeline) -> Job {
     }
     let cents = |amount: i64| format!("{}.{:02}", amount / 100, (amount % 100).abs());
     let facts = vec![
-        ("players listed".to_owned(), market.instruments.len().to_string()),
-        ("accounts".to_owned(), market.accounts.len().to_string()),
-        ("shares traded".to_owned(), shares.to_string()),
+        fact("players listed", market.instruments.len()),
+        fact("accounts", market.accounts.len()),
+        fact("shares traded", usize::try_from(shares).unwrap_or(0)),
         ("goals that moved a price".to_owned(), format!("{repriced} of {}", timeline.counts().resolved)),
         ("fees".to_owned(), cents(market.fees)),
     ];
@@ -146,10 +151,11 @@ fn market_job(told: &Told, market: &MarketState, timeline: &Timeline) -> Job {
 }
 
 fn sale_job(told: &Told, sale: &SaleState) -> Job {
-    let (mut intents, mut bookings) = (0, 0);
+    let (mut intents, mut bookings, mut at_page) = (0, 0, 0);
     let mut taps: BTreeMap<&str, u32> = BTreeMap::new();
     for (intent, notes) in told.record.intents().filter(|(_, notes)| notes.asked.of_sale()) {
         intents += 1;
+        at_page += usize::from(notes.is_shown());
         if matches!(notes.asked, Asked::Admission { .. }) {
             bookings += u64::from(notes.yes().is_some());
             if intent.key.starts_with("book-1") {
@@ -161,12 +167,13 @@ fn sale_job(told: &Told, sale: &SaleState) -> Job {
     let mut seats = BTreeSet::new();
     let again = sale.bookings.values().filter(|booking| !seats.insert(booking.seat)).count();
     let facts = vec![
-        ("paid".to_owned(), staged(BookingStage::Paid).to_string()),
-        ("given back".to_owned(), staged(BookingStage::Released).to_string()),
-        ("seats taken again".to_owned(), again.to_string()),
-        ("candidates who tapped twice".to_owned(), taps.values().filter(|taps| **taps > 1).count().to_string()),
-        ("robots that got a look of success and no seat".to_owned(), told.robots_fooled.to_string()),
-        ("intents asked again in the end".to_owned(), told.asked_again.to_string()),
+        fact("paid", staged(BookingStage::Paid)),
+        fact("of these at the gateway's page", at_page),
+        fact("given back", staged(BookingStage::Released)),
+        fact("seats taken again", again),
+        fact("candidates who tapped twice", taps.values().filter(|taps| **taps > 1).count()),
+        fact("robots that got a look of success and no seat", told.robots_fooled),
+        fact("intents asked again in the end", told.asked_again),
     ];
     job("sale", "bookings", &told.sale, intents, bookings, facts)
 }

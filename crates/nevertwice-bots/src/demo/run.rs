@@ -217,7 +217,7 @@ impl Told {
 async fn settle(shared: &Arc<Shared>, seed: &Seed, told: &mut Told) -> Result<(), DemoError> {
     tokio::time::sleep(Duration::from_micros(2 * QUIET_US)).await;
     let doubtful = std::mem::take(&mut told.doubtful);
-    told.asked_again = doubtful.len() as u64;
+    told.asked_again = doubtful.len();
     let mut settlers: JoinSet<(Record, Meter, Meter)> = JoinSet::new();
     for (number, share) in doubtful.chunks(doubtful.len().div_ceil(SETTLERS).max(1)).enumerate() {
         let mut asker = Asker::new(shared.clone(), seed.fork("settle", number as u64));

@@ -12,7 +12,7 @@ use super::DemoError;
 use super::ask::{Asker, Ending, Fault};
 use super::crowd::{Arrival, Manner, Mind};
 use super::wire::{Answer, Question, SALE, post};
-use crate::http::{Outcome, Reply};
+use crate::http::{Outcome, Reply, Request};
 use crate::record::{Asked, IntentId, Told};
 
 /// Of a thousand bookings, how many lose their reply.
@@ -93,25 +93,32 @@ async fn visit(asker: &mut Asker, second: &mut Asker, arrival: &Arrival, queue: 
 fn thought(asker: &Asker, arrival: &Arrival, taken: &Question, ending: &Ending) -> Result<Option<Question>, DemoError> {
     let (Told::Yes { position: booking, .. }, Some(reply)) = (&ending.told, &ending.reply) else { return Ok(None) };
     let booking = *booking;
-    let payment = payment_of(reply);
-    let (verb, key) = match arrival.mind {
-        Mind::Keeps => return Ok(None),
-        Mind::Pays => ("confirm", format!("pay-{booking}")),
-        Mind::GivesBack => ("release", format!("release-{booking}")),
-    };
-    let intent = IntentId { principal: taken.intent.principal.clone(), key };
-    let path = format!("/v1/sales/{SALE}/bookings/{booking}/{verb}");
-    let (asked, request) = match (arrival.mind, payment) {
-        (Mind::Pays, Some(payment)) => (Asked::ConfirmPayment { booking }, post(&asker.shared, path, &wire::Confirm { payment }, &intent)?),
-        // Without a payment there is nothing to confirm.
-        (Mind::Pays, None) | (Mind::Keeps, _) => return Ok(None),
-        (Mind::GivesBack, payment) => {
-            let booked_with = payment.is_none().then(|| taken.intent.key.clone());
-            let body = wire::Release { payment, booked_with };
-            (Asked::Release { booking }, post(&asker.shared, path, &body, &intent)?)
+    let (payment, page) = payment_of(reply);
+    let intent = |verb: &str| IntentId { principal: taken.intent.principal.clone(), key: format!("{verb}-{booking}") };
+    let path = |verb: &str| format!("/v1/sales/{SALE}/bookings/{booking}/{verb}");
+    let shared = &asker.shared;
+    let question = match (arrival.mind, payment, page) {
+        (Mind::PaysAtPage, _, Some(page)) => Question {
+            intent: intent("pay"),
+            asked: Asked::PayAtPage { booking },
+            request: Request { method: "POST", path: format!("{page}/pay"), headers: Vec::new(), body: None },
+            answer: Answer::Page,
+        },
+        (Mind::Pays | Mind::PaysAtPage, Some(payment), _) => {
+            let intent = intent("confirm");
+            let request = post(shared, path("confirm"), &wire::Confirm { payment }, &intent)?;
+            Question { intent, asked: Asked::ConfirmPayment { booking }, request, answer: Answer::Ended }
         }
+        (Mind::GivesBack, payment, _) => {
+            let intent = intent("release");
+            let booked_with = payment.is_none().then(|| taken.intent.key.clone());
+            let request = post(shared, path("release"), &wire::Release { payment, booked_with }, &intent)?;
+            Question { intent, asked: Asked::Release { booking }, request, answer: Answer::Ended }
+        }
+        // Without a payment there is nothing to pay.
+        (Mind::Keeps, _, _) | (Mind::Pays | Mind::PaysAtPage, None, _) => return Ok(None),
     };
-    Ok(Some(Question { intent, asked, request, answer: Answer::Ended }))
+    Ok(Some(question))
 }
 
 /// A booking request of a candidate.
@@ -140,8 +147,8 @@ async fn robot(asker: &mut Asker, question: &Question, queue: &Queue) {
     }
 }
 
-/// The payment of a booking, as its answer shows it.
-fn payment_of(reply: &Reply) -> Option<String> {
+/// The payment of a booking and the path of its page, as the answer shows them.
+fn payment_of(reply: &Reply) -> (Option<String>, Option<String>) {
     #[derive(Deserialize)]
     struct Answer {
         state: State,
@@ -149,6 +156,12 @@ fn payment_of(reply: &Reply) -> Option<String> {
     #[derive(Deserialize)]
     struct State {
         payment: Option<String>,
+        payment_url: Option<String>,
     }
-    reply.json::<Answer>().ok()?.state.payment
+    let Ok(Answer { state }) = reply.json() else { return (None, None) };
+    let after_host = |url: String| {
+        let (_, rest) = url.split_once("://")?;
+        rest.find('/').map(|at| rest[at..].to_owned())
+    };
+    (state.payment, state.payment_url.and_then(after_host))
 }

@@ -29,6 +29,8 @@ pub(super) enum Answer {
     Repriced,
     Admission,
     Ended,
+    /// A page for people.
+    Page,
 }
 
 /// A `POST` with the intent's headers.
@@ -62,6 +64,13 @@ pub(super) fn told(outcome: &Outcome, answer: Answer) -> Told {
 }
 
 fn told_by(reply: &Reply, answer: Answer) -> Told {
+    if answer == Answer::Page {
+        return match reply.status {
+            200 => Told::Shown,
+            409 => Told::No { code: "payment_closed".to_owned() },
+            _ => Told::Nothing,
+        };
+    }
     if reply.is_success() {
         return yes(reply, answer).unwrap_or(Told::Nothing);
     }
@@ -99,7 +108,7 @@ fn yes(reply: &Reply, answer: Answer) -> Option<Told> {
             let effect = Effect::Admitted { level: admission.level, seat: admission.seat.into() };
             (admission.booking, effect)
         }
-        Answer::Ended => {
+        Answer::Ended | Answer::Page => {
             let ended: Placed = serde_json::from_str(result).ok()?;
             (ended.position, Effect::Done)
         }

@@ -8,6 +8,9 @@ pub(super) fn judge(record: &Record, sale: &SaleState, verdict: &mut Verdict) {
     let mut admitted: BTreeMap<Position, (&IntentId, &str)> = BTreeMap::new();
     let mut ended: BTreeMap<Position, (BookingStage, &IntentId)> = BTreeMap::new();
     for (intent, notes) in record.intents() {
+        if let (Asked::PayAtPage { booking }, true) = (&notes.asked, notes.is_shown()) {
+            end(*booking, BookingStage::Paid, intent, &mut ended, verdict);
+        }
         let Some((position, effect)) = notes.yes() else {
             continue;
         };

@@ -115,6 +115,11 @@ pub enum Asked {
         /// The level.
         level: String,
     },
+    /// To pay at the gateway's page, which ends a booking paid.
+    PayAtPage {
+        /// Which.
+        booking: Position,
+    },
     /// To end a booking paid.
     ConfirmPayment {
         /// Which.
@@ -182,6 +187,8 @@ pub enum Told {
         /// A digest of the answer's `result`, every member of it: a replay repeats it.
         digest: u64,
     },
+    /// A page for people says that it is done; it carries no position.
+    Shown,
     /// No, with a stable code: this attempt did nothing.
     No {
         /// The code.
@@ -220,13 +227,18 @@ impl IntentNotes {
         yes.min_by_key(|attempt| attempt.ended_at_us).and_then(|attempt| attempt.told.yes())
     }
 
+    /// Whether a page said that it is done.
+    pub fn is_shown(&self) -> bool {
+        self.attempts.iter().any(|attempt| attempt.told == Told::Shown)
+    }
+
     /// Whether its fate is known: somebody was told yes, or somebody was told no who asked when every attempt of unknown
     /// outcome had been over for [`QUIET_US`].
     ///
     /// A *no* is about one attempt. An earlier one whose reply was lost may still lie in a queue of the server, so a no that
     /// came at once says nothing about it.
     pub fn is_settled(&self) -> bool {
-        if self.yes().is_some() {
+        if self.yes().is_some() || self.is_shown() {
             return true;
         }
         let of_unknown_outcome = self.attempts.iter().filter(|attempt| attempt.told == Told::Nothing);

@@ -25,7 +25,7 @@ pub fn html(report: &Report) -> String {
                     (verdict_of(report))
                     (findings(report))
                     (figures(report))
-                    (picture("Replies over time", "The line marks the instant at which the server was killed.", charts::rates(report)))
+                    (picture("Replies over time", "The lines mark when the sale's doors opened and when the server was killed.", charts::rates(report)))
                     (latencies(report))
                     (rejections(report))
                     (levels(report))

@@ -10,4 +10,4 @@ mod text;
 
 pub use html::html;
 pub use model::{Check, InputLine, Job, LevelFill, Mark, PricePath, Rate, Report};
-pub use text::text;
+pub use text::{grouped, text};

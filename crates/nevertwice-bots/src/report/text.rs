@@ -107,7 +107,7 @@ fn levels(out: &mut String, report: &Report) -> std::fmt::Result {
 }
 
 /// A number with its thousands apart.
-pub(super) fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {

@@ -77,6 +77,17 @@ fn a_lost_payment_is_found() {
     finds(&world, Kind::Lost, "was told paid to p/C2-end, and is admitted");
 }
 
+#[test]
+fn a_payment_at_the_page_that_is_lost_is_found() {
+    let mut world = World::busy();
+    let booking = world.booking_of("C3");
+    world.tell("page", Asked::PayAtPage { booking }, Told::Nothing);
+    world.tell("page", Asked::PayAtPage { booking }, Told::Shown);
+    finds(&world, Kind::Lost, "was told paid to p/page, and is admitted");
+    world.set_stage(booking, BookingStage::Paid);
+    assert_eq!(verdict(&world).findings, []);
+}
+
 // -- doubled ------------------------------------------------------------------------------------------------------------
 
 #[test]

@@ -207,6 +207,9 @@ impl Shards {
 
     fn command(&mut self, request: &Parsed) -> (u16, bool, Value) {
         let path = request.path.clone();
+        if let Some(payment) = path.strip_prefix("/sandbox/payments/").and_then(|rest| rest.strip_suffix("/pay")) {
+            return self.pay(payment);
+        }
         let parts: Vec<&str> = path.split('/').skip(2).collect();
         if parts.ends_with(&["bookings"]) && request.json::<wire::Book>().website.is_some() {
             return (201, false, json!({"result": {"booking": "9-9"}, "replayed": false}));
@@ -227,6 +230,13 @@ impl Shards {
             let intent = Intent { key, ..request.intent() };
             let action = core::BeginPayment { booking: entry.position }.into();
             self.decide(Command { intent, action }).expect("an admitted booking can be paid");
+            let key = core::IdempotencyKey::new(&format!("attach-{}", entry.position)).expect("a key");
+            let intent = Intent { key, ..request.intent() };
+            let payment = core::PaymentId::of(self.sale.shard(), entry.position).expect("an id");
+            let url = format!("http://there:1/sandbox/payments/{payment}");
+            let url = core::PaymentUrl::new(&url).expect("an address");
+            let action = core::AttachPayment { booking: entry.position, payment, url }.into();
+            self.decide(Command { intent, action }).expect("a payment that began has a page");
         }
         let mut answer = json!({"result": self.result(&entry), "replayed": replayed, "position": entry.position.to_string(), "levels": []});
         if matches!(entry.events[0], Event::CandidateAdmitted(_)) {
@@ -237,6 +247,21 @@ impl Shards {
         (if replayed { 200 } else { 201 }, replayed, answer)
     }
 
+    /// The page of a payment: it may be asked again and again.
+    fn pay(&mut self, payment: &str) -> (u16, bool, Value) {
+        let booking = payment.rsplit_once('.').and_then(|(_, booking)| booking.parse().ok()).expect("a position");
+        let intent = Intent {
+            principal: core::Principal::new("gateway").expect("a principal"),
+            key: core::IdempotencyKey::new(payment).expect("a key"),
+            fingerprint: [0; 32],
+            expires_at: None,
+        };
+        let payment = core::PaymentId::new(payment).expect("an id");
+        let action = core::ConfirmPayment { booking, payment }.into();
+        self.decide(Command { intent, action }).expect("a booking that is held can be paid");
+        (200, false, json!("paid"))
+    }
+
     fn decide(&mut self, command: Command) -> Result<(Entry, bool), core::Rejection> {
         let of_sale = matches!(
             command.action,
@@ -244,6 +269,7 @@ impl Shards {
                 | Action::LoadCandidates(_)
                 | Action::Admit(_)
                 | Action::BeginPayment(_)
+                | Action::AttachPayment(_)
                 | Action::ConfirmPayment(_)
                 | Action::ReleaseBooking(_)
                 | Action::SetSaleOpen(_)
