@@ -17,7 +17,7 @@ use crate::workspace::{Workspace, shown};
 const EXPECTED: &str = "xtask/conformance-cases.txt";
 
 /// Tells the test programs which folder takes their `<backend>.count` files.
-const COUNT_DIR_VARIABLE: &str = "NEVERTWICE_CONFORMANCE_DIR";
+const COUNT_DIR_VARIABLE: &str = "NVT_CONFORMANCE_DIR";
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {

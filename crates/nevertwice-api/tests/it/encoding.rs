@@ -10,11 +10,11 @@ use proptest::prelude::*;
 
 use crate::samples;
 
-/// A fixture is what version 1 wrote. It is made once, by running the test with `NEVERTWICE_WRITE_FIXTURES` set where it is
+/// A fixture is what version 1 wrote. It is made once, by running the test with `NVT_WRITE_FIXTURES` set where it is
 /// missing, and never changed.
 fn fixture(name: &str, written: &[u8]) -> Vec<u8> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/v1").join(format!("{name}.hex"));
-    if !path.exists() && std::env::var_os("NEVERTWICE_WRITE_FIXTURES").is_some() {
+    if !path.exists() && std::env::var_os("NVT_WRITE_FIXTURES").is_some() {
         fs::write(&path, HEXLOWER.encode(written) + "\n").expect("a new fixture can be written");
     }
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("fixture {}: {error}", path.display()));

@@ -1,6 +1,6 @@
 //! Repricing, settling and paying out, at the bounds of what the house may lose and an amount can be.
 
-use nevertwice_core::limits::{AMOUNT_MAX, HOUSE_LOSS_MAX, ISSUANCE_MAX, PAY_HOLDERS_MAX};
+use nevertwice_core::limits::{AMOUNT_MAX, HOUSE_LOSS_MAX, ISSUANCE_MAX, NOTIONAL_MAX, PAY_HOLDERS_MAX};
 use nevertwice_core::*;
 
 use crate::support::{Shard, limits, name, order, records_of};
@@ -40,7 +40,9 @@ fn repricing_stops_at_what_the_house_may_lose() {
     market.accept(reprice(0));
     assert_eq!(market.refuse(reprice(0)), Rejection::NoChange);
     market.accept(order("b", Side::Sell, "i", 4));
-    market.accept(reprice(AMOUNT_MAX));
+    // A share that costs more than an order may move could not be sold any more.
+    assert_eq!(market.refuse(reprice(NOTIONAL_MAX + 1)), Rejection::AmountTooLarge);
+    market.accept(reprice(NOTIONAL_MAX));
 }
 
 #[test]
