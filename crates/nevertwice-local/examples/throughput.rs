@@ -28,6 +28,8 @@ struct Figures {
     bytes: AtomicU64,
     decide_ns: AtomicU64,
     sync_ns: AtomicU64,
+    /// Syncs that took over 1, 2 and 5 ms.
+    slow: [AtomicU64; 3],
 }
 
 impl Observer for Figures {
@@ -37,6 +39,9 @@ impl Observer for Figures {
         self.bytes.fetch_add(report.bytes as u64, Ordering::Relaxed);
         self.decide_ns.fetch_add(report.decide.as_nanos() as u64, Ordering::Relaxed);
         self.sync_ns.fetch_add(report.sync.as_nanos() as u64, Ordering::Relaxed);
+        for (count, ms) in self.slow.iter().zip([1, 2, 5]) {
+            count.fetch_add(u64::from(report.sync > Duration::from_millis(ms)), Ordering::Relaxed);
+        }
     }
     fn snapshot(&self, records: u64, took: Duration) {
         println!("  a snapshot of {records} records took {took:?}");
@@ -111,7 +116,7 @@ fn main() {
         let options = LocalOptions::default();
         let (backend, _) = LocalBackend::open(Arc::new(storage.clone()), Arc::new(SystemClock), observer, &options).expect("it opens");
         let backend = Arc::new(backend);
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().expect("a runtime");
         runtime.block_on(open_market(&backend));
         let before = (figures.groups.load(Ordering::Relaxed), figures.items.load(Ordering::Relaxed));
         let before_us = processor_us();
@@ -162,6 +167,7 @@ fn main() {
         );
         backend.stop();
         drop(backend);
+        println!("  syncs over 1, 2 and 5 ms: {:?}", figures.slow);
         println!("  {:.2} us of processor time a decision", (processor_us() - before_us) / latencies.len() as f64);
         let begun = Instant::now();
         let (_, report) = LocalBackend::open(Arc::new(storage), Arc::new(SystemClock), Arc::new(nevertwice_api::NoObserver), &options)

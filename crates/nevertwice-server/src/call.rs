@@ -31,8 +31,9 @@ impl Unread {
         Self(Mutex::new(body))
     }
 
-    pub(crate) fn into_inner(self) -> Body {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    /// The body; empty for whoever comes second.
+    pub(crate) fn take(&self) -> Body {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -80,7 +81,7 @@ impl Call {
     }
 
     /// Reads the rest of a command: the headers that make it an intent, and its body.
-    pub(crate) async fn command(self) -> Result<CommandCall, Refusal> {
+    pub(crate) async fn command(self: Box<Self>) -> Result<CommandCall, Refusal> {
         self.no_parameters()?;
         let headers = &self.parts.headers;
         let key = intent::idempotency_key(headers)?;
@@ -88,9 +89,10 @@ impl Call {
         let levels = intent::ack_levels(headers)?;
         body::check_media_type(headers, &["application/json"])?;
         let limits = &self.app.limits;
-        let bytes = body::read(self.body.into_inner(), headers, limits.body_bytes_max, limits.request_read).await?;
-        let intent = Intent { principal: self.caller.principal.clone(), key, fingerprint: [0; 32], expires_at };
-        Ok(CommandCall { app: self.app, caller: self.caller, intent, levels, bytes })
+        let bytes = body::read(self.body.take(), headers, limits.body_bytes_max, limits.request_read).await?;
+        let Self { app, caller, .. } = *self;
+        let intent = Intent { principal: caller.principal.clone(), key, fingerprint: [0; 32], expires_at };
+        Ok(CommandCall { app, caller, intent, levels, bytes })
     }
 }
 

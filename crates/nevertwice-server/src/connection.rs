@@ -27,6 +27,9 @@ use crate::refusal::Refusal;
 /// read why.
 const HEAD_GRACE: usize = 4;
 
+/// How many header lines hyper reads without help of the heap.
+const HEADERS_ON_STACK: usize = 100;
+
 /// What answers the requests of a connection.
 #[derive(Clone)]
 pub(crate) struct Service {
@@ -44,11 +47,15 @@ impl Service {
 pub(crate) fn serve(stream: TcpStream, service: Service, connections: &GracefulShutdown, place: OwnedSemaphorePermit) {
     let _ = stream.set_nodelay(true);
     let limits = &service.app.limits;
-    let connection = http1::Builder::new()
+    let mut builder = http1::Builder::new();
+    // Beyond hyper's own bound the heads of all requests would be read with the help of the heap, which costs some percent.
+    if limits.headers_max > HEADERS_ON_STACK {
+        builder.max_headers(limits.headers_max * HEAD_GRACE);
+    }
+    let connection = builder
         .timer(TokioTimer::new())
         .header_read_timeout(limits.request_read)
         .max_buf_size((limits.headers_bytes_max * HEAD_GRACE).max(64 * 1024))
-        .max_headers(limits.headers_max * HEAD_GRACE)
         // A client that has sent its request and hangs up has still asked: its request is not dropped halfway.
         .half_close(true)
         .pipeline_flush(true)

@@ -46,10 +46,10 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
 
 fn method_router(app: &Arc<App>, number: RouteNumber, route: &'static Route) -> MethodRouter {
     let app = Arc::clone(app);
-    on(route.method.filter(), move |request: Request| answer(Arc::clone(&app), number, route, request))
+    on(route.method.filter(), move |request: Request| answer(Arc::clone(&app), number, route, Box::new(request)))
 }
 
-async fn answer(app: Arc<App>, number: RouteNumber, route: &'static Route, request: Request) -> Response<Body> {
+async fn answer(app: Arc<App>, number: RouteNumber, route: &'static Route, request: Box<Request>) -> Response<Body> {
     let started = Instant::now();
     let metrics = Arc::clone(&app.metrics);
     let result = run(app, route, request).await;
@@ -69,7 +69,7 @@ async fn answer(app: Arc<App>, number: RouteNumber, route: &'static Route, reque
     }
 }
 
-async fn run(app: Arc<App>, route: &'static Route, request: Request) -> Result<Reply, Refusal> {
+async fn run(app: Arc<App>, route: &'static Route, request: Box<Request>) -> Result<Reply, Refusal> {
     let (mut parts, body) = request.into_parts();
     let caller = app.credentials.admit(route.access, &parts.headers)?;
     let names = if route.path.contains('{') {
@@ -83,7 +83,7 @@ async fn run(app: Arc<App>, route: &'static Route, request: Request) -> Result<R
     } else {
         None
     };
-    (route.handle)(Call { app, caller, names, parts, body: Unread::new(body) }).await
+    (route.handle)(Box::new(Call { app, caller, names, parts, body: Unread::new(body) })).await
 }
 
 fn refused(app: &App, refusal: Refusal) -> Response<Body> {

@@ -10,7 +10,7 @@ use crate::endpoints::{acks, batch, bookings, instruments, markets, orders, page
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 
-pub(crate) type Handler = fn(Call) -> BoxFuture<'static, Result<Reply, Refusal>>;
+pub(crate) type Handler = fn(Box<Call>) -> BoxFuture<'static, Result<Reply, Refusal>>;
 
 /// A method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -47,6 +47,7 @@ impl Shard {
 /// What one turn is decided under.
 #[derive(Clone, Copy, Default)]
 struct Now {
+    at_ms: i64,
     durable_ticket: u64,
     poisoned: bool,
     full: bool,
@@ -66,6 +67,7 @@ pub(crate) struct Sequencer {
     group: Group,
     ticket: u64,
     now: Now,
+    watch: Stopwatch,
     limits: GroupLimits,
 }
 
@@ -124,6 +126,7 @@ impl Sequencer {
             group: Group::default(),
             ticket: 1,
             now: Now::default(),
+            watch: Stopwatch::start(),
             limits,
         }
     }
@@ -132,27 +135,35 @@ impl Sequencer {
     pub(crate) fn run(mut self) {
         // However this ends, the syncer must hear of it.
         let _end = End(Arc::clone(&self.handoff));
-        while let Ok(first) = self.items.recv() {
-            let watch = Stopwatch::start();
+        let mut turn = Vec::with_capacity(self.limits.items_max);
+        let mut stop = false;
+        while !stop && let Ok(first) = self.items.recv() {
+            turn.push(first);
+            while turn.len() < self.limits.items_max {
+                let Ok(item) = self.items.try_recv() else { break };
+                turn.push(item);
+            }
+            self.depth.fetch_sub(turn.iter().filter(|item| !matches!(item, Item::Stop)).count(), Ordering::Relaxed);
+            self.watch = Stopwatch::start();
+            // Looked at once all of the turn have arrived: a caller that has seen an answer may count on his next command not
+            // being decided before it.
             self.now = Now {
+                at_ms: self.clock.now_ms(),
                 durable_ticket: self.handoff.durable_ticket(),
                 poisoned: self.handoff.poisoned(),
                 full: self.room.left_bytes().is_some_and(|left| left < self.limits.room_bytes),
             };
-            let mut items = 0;
-            let mut stop = self.take(first, &mut items);
-            while !stop && items < self.limits.items_max && self.group.payload.len() < self.limits.bytes_max {
-                let Ok(item) = self.items.try_recv() else { break };
-                stop = self.take(item, &mut items);
+            for item in turn.drain(..) {
+                if stop {
+                    item.fail(Failure::ShuttingDown);
+                } else {
+                    stop = self.take(item);
+                    if self.group.payload.len() >= self.limits.bytes_max {
+                        self.hand_over();
+                    }
+                }
             }
-            self.group.items = items;
-            if self.group.entries > 0 || !self.group.waiting.is_empty() {
-                self.handoff.put(&mut self.group, self.ticket, watch.took());
-                self.ticket += 1;
-            }
-            if stop {
-                break;
-            }
+            self.hand_over();
         }
         // What came behind the last thing: nothing was done.
         while let Ok(item) = self.items.try_recv() {
@@ -160,27 +171,31 @@ impl Sequencer {
         }
     }
 
-    /// Does one thing; true: it was the last.
-    fn take(&mut self, item: Item, items: &mut usize) -> bool {
-        if matches!(item, Item::Stop) {
-            return true;
+    fn hand_over(&mut self) {
+        if self.group.entries > 0 || !self.group.waiting.is_empty() {
+            self.handoff.put(&mut self.group, self.ticket, self.watch.took());
+            self.ticket += 1;
+            self.watch = Stopwatch::start();
         }
-        *items += 1;
-        self.depth.fetch_sub(1, Ordering::Relaxed);
+        self.group.items = 0;
+    }
+
+    /// Does one thing; true: it was the last.
+    fn take(&mut self, item: Item) -> bool {
+        self.group.items += 1;
         match item {
             Item::Submit(request, reply) => self.submit(request, reply),
             Item::Read(shard, query, level, reply) => self.read(&shard, &query, level, reply),
             Item::Wait(shard, position, level, reply) => self.wait(&shard, position, level, reply),
             Item::Hash(shard, reply) => self.hash(&shard, reply),
             Item::Shards(reply) => self.list(reply),
-            Item::Stop => {}
+            Item::Stop => return true,
         }
         false
     }
 
     fn submit(&mut self, request: Request, reply: Reply<Answer>) {
-        // Read for each command: a caller that has seen an answer may count on the next one not being decided before it.
-        let at_ms = self.clock.now_ms();
+        let at_ms = self.now.at_ms;
         let must_wait = self.level == Level::Journaled || request.levels.contains(Level::Journaled);
         let unopened;
         let (decision, position, safe, durable) = match self.shards.get_mut(&request.shard) {

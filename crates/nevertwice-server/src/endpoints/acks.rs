@@ -8,12 +8,12 @@ use crate::call::Call;
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 
-pub(crate) async fn market(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn market(call: Box<Call>) -> Result<Reply, Refusal> {
     let shard = call.market()?;
     wait(&call, shard).await
 }
 
-pub(crate) async fn sale(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn sale(call: Box<Call>) -> Result<Reply, Refusal> {
     let shard = call.sale()?;
     wait(&call, shard).await
 }

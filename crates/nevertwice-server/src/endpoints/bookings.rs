@@ -20,7 +20,7 @@ use crate::refusal::Refusal;
 use crate::reply::Reply;
 use crate::{booking, honeypot};
 
-pub(crate) async fn book(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn book(call: Box<Call>) -> Result<Reply, Refusal> {
     let sale = call.sale()?;
     let call = call.command().await?;
     let asked: wire::Book = call.body()?;
@@ -53,7 +53,7 @@ pub(crate) async fn book(call: Call) -> Result<Reply, Refusal> {
     Reply::command(&answer, StatusCode::CREATED, answer.replayed)
 }
 
-pub(crate) async fn show(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn show(call: Box<Call>) -> Result<Reply, Refusal> {
     let (sale, booking, level) = (call.sale()?, call.position("booking")?, call.parameters(&["level"])?.level()?);
     let ReadOf { view, position, levels } = call.app.read(sale, Query::Booking { booking }, level).await?;
     let View::Booking(view) = view else { return Err(Refusal::internal("a view of another kind than its query")) };
@@ -70,7 +70,7 @@ fn check_principal(caller: &Caller, booking: &BookingView, position: Position) -
     Ok(())
 }
 
-pub(crate) async fn page(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn page(call: Box<Call>) -> Result<Reply, Refusal> {
     let (sale, parameters) = (call.sale()?, call.parameters(&["cursor", "level"])?);
     let cursor = ScanCursor(parameters.number("cursor")?.unwrap_or(0));
     read(&call, sale, Query::Bookings { cursor }, parameters.level()?, |view| match view {
@@ -82,7 +82,7 @@ pub(crate) async fn page(call: Call) -> Result<Reply, Refusal> {
     .await
 }
 
-pub(crate) async fn confirm_payment(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn confirm_payment(call: Box<Call>) -> Result<Reply, Refusal> {
     let (sale, booking) = (call.sale()?, call.position("booking")?);
     let call = call.command().await?;
     let body: wire::Confirm = call.body()?;
@@ -96,7 +96,7 @@ pub(crate) async fn confirm_payment(call: Call) -> Result<Reply, Refusal> {
     answer
 }
 
-pub(crate) async fn release(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn release(call: Box<Call>) -> Result<Reply, Refusal> {
     let (sale, booking) = (call.sale()?, call.position("booking")?);
     let call = call.command().await?;
     let body: wire::Release = call.body()?;

@@ -10,7 +10,7 @@ use crate::convert::{self, FromEntry, Listed as _};
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 
-pub(crate) async fn list(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn list(call: Box<Call>) -> Result<Reply, Refusal> {
     let market = call.market()?;
     let call = call.command().await?;
     let body: wire::ListInstrument = call.body()?;
@@ -19,7 +19,7 @@ pub(crate) async fn list(call: Call) -> Result<Reply, Refusal> {
     decide::<wire::InstrumentListed>(&call, market, &[name.as_str()], action.into(), StatusCode::CREATED).await
 }
 
-pub(crate) async fn page(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn page(call: Box<Call>) -> Result<Reply, Refusal> {
     let (market, parameters) = (call.market()?, call.parameters(&["from", "level"])?);
     let query = Query::Instruments { from: parameters.number("from")?.unwrap_or(0) };
     read(&call, market, query, parameters.level()?, |view| match view {
@@ -31,7 +31,7 @@ pub(crate) async fn page(call: Call) -> Result<Reply, Refusal> {
     .await
 }
 
-pub(crate) async fn show(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn show(call: Box<Call>) -> Result<Reply, Refusal> {
     let (market, instrument, level) = (call.market()?, call.name("instrument")?, call.parameters(&["level"])?.level()?);
     read(&call, market, Query::Instrument { instrument }, level, |view| match view {
         View::Instrument(view) => Some(view.show()),
@@ -40,7 +40,7 @@ pub(crate) async fn show(call: Call) -> Result<Reply, Refusal> {
     .await
 }
 
-pub(crate) async fn quote(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn quote(call: Box<Call>) -> Result<Reply, Refusal> {
     let (market, instrument, parameters) = (call.market()?, call.name("instrument")?, call.parameters(&["side", "quantity", "level"])?);
     let side = match parameters.needed("side")? {
         "buy" => core::Side::Buy,
@@ -56,7 +56,7 @@ pub(crate) async fn quote(call: Call) -> Result<Reply, Refusal> {
     .await
 }
 
-pub(crate) async fn holders(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn holders(call: Box<Call>) -> Result<Reply, Refusal> {
     let (market, instrument, parameters) = (call.market()?, call.name("instrument")?, call.parameters(&["cursor", "level"])?);
     let cursor = ScanCursor(parameters.number("cursor")?.unwrap_or(0));
     read(&call, market, Query::Holders { instrument, cursor }, parameters.level()?, |view| match view {
@@ -69,7 +69,7 @@ pub(crate) async fn holders(call: Call) -> Result<Reply, Refusal> {
     .await
 }
 
-pub(crate) async fn reprice(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn reprice(call: Box<Call>) -> Result<Reply, Refusal> {
     let (market, instrument) = (call.market()?, call.name("instrument")?);
     let call = call.command().await?;
     let body: wire::Reprice = call.body()?;
@@ -77,7 +77,7 @@ pub(crate) async fn reprice(call: Call) -> Result<Reply, Refusal> {
     decide_one::<wire::InstrumentRepriced>(&call, market, &instrument, action.into()).await
 }
 
-pub(crate) async fn freeze(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn freeze(call: Box<Call>) -> Result<Reply, Refusal> {
     let (market, instrument) = (call.market()?, call.name("instrument")?);
     let call = call.command().await?;
     let wire::FreezeInstrument {} = call.body()?;
@@ -85,7 +85,7 @@ pub(crate) async fn freeze(call: Call) -> Result<Reply, Refusal> {
     decide_one::<wire::InstrumentFrozen>(&call, market, &instrument, action.into()).await
 }
 
-pub(crate) async fn unfreeze(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn unfreeze(call: Box<Call>) -> Result<Reply, Refusal> {
     let (market, instrument) = (call.market()?, call.name("instrument")?);
     let call = call.command().await?;
     let wire::FreezeInstrument {} = call.body()?;
@@ -93,7 +93,7 @@ pub(crate) async fn unfreeze(call: Call) -> Result<Reply, Refusal> {
     decide_one::<wire::InstrumentFrozen>(&call, market, &instrument, action.into()).await
 }
 
-pub(crate) async fn settle(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn settle(call: Box<Call>) -> Result<Reply, Refusal> {
     let (market, instrument) = (call.market()?, call.name("instrument")?);
     let call = call.command().await?;
     let body: wire::Settle = call.body()?;

@@ -10,7 +10,7 @@ use crate::convert::Listed as _;
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 
-pub(crate) async fn open(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn open(call: Box<Call>) -> Result<Reply, Refusal> {
     let call = call.command().await?;
     let body: wire::OpenMarket = call.body()?;
     let market = ShardId::market(read_name("market", &body.market)?);
@@ -29,7 +29,7 @@ pub(crate) async fn open(call: Call) -> Result<Reply, Refusal> {
     decide::<wire::MarketOpened>(&call, market, &[], action.into(), StatusCode::CREATED).await
 }
 
-pub(crate) async fn show(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn show(call: Box<Call>) -> Result<Reply, Refusal> {
     let (market, level) = (call.market()?, call.parameters(&["level"])?.level()?);
     let name = market.name.clone();
     read(&call, market, Query::Market, level, |view| match view {
@@ -39,7 +39,7 @@ pub(crate) async fn show(call: Call) -> Result<Reply, Refusal> {
     .await
 }
 
-pub(crate) async fn set_mode(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn set_mode(call: Box<Call>) -> Result<Reply, Refusal> {
     let market = call.market()?;
     let call = call.command().await?;
     let body: wire::SetMode = call.body()?;
@@ -48,7 +48,7 @@ pub(crate) async fn set_mode(call: Call) -> Result<Reply, Refusal> {
     decide::<wire::ModeSet>(&call, market, &[name.as_str()], action.into(), StatusCode::OK).await
 }
 
-pub(crate) async fn open_account(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn open_account(call: Box<Call>) -> Result<Reply, Refusal> {
     let market = call.market()?;
     let call = call.command().await?;
     let body: wire::OpenAccount = call.body()?;
@@ -61,7 +61,7 @@ pub(crate) async fn open_account(call: Call) -> Result<Reply, Refusal> {
     decide::<wire::AccountOpened>(&call, market, &[name.as_str()], action.into(), StatusCode::CREATED).await
 }
 
-pub(crate) async fn show_account(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn show_account(call: Box<Call>) -> Result<Reply, Refusal> {
     let (market, account, level) = (call.market()?, call.name("account")?, call.parameters(&["level"])?.level()?);
     read(&call, market, Query::Account { account }, level, |view| match view {
         View::Account(view) => Some(view.show()),
@@ -70,7 +70,7 @@ pub(crate) async fn show_account(call: Call) -> Result<Reply, Refusal> {
     .await
 }
 
-pub(crate) async fn holdings(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn holdings(call: Box<Call>) -> Result<Reply, Refusal> {
     let (market, account, parameters) = (call.market()?, call.name("account")?, call.parameters(&["from", "level"])?);
     let query = Query::Holdings { account, from: parameters.number("from")?.unwrap_or(0) };
     read(&call, market, query, parameters.level()?, |view| match view {

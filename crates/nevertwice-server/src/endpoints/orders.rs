@@ -9,7 +9,7 @@ use crate::convert;
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 
-pub(crate) async fn place(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn place(call: Box<Call>) -> Result<Reply, Refusal> {
     let market = call.market()?;
     let call = call.command().await?;
     let action = convert::order(&call.body()?)?;

@@ -16,7 +16,7 @@ struct Payment {
     booking: BookingView,
 }
 
-pub(crate) async fn payment(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn payment(call: Box<Call>) -> Result<Reply, Refusal> {
     let Some(found) = find(&call).await? else { return Ok(show(&call, Shown::Unknown)) };
     let mark = call.app.sandbox.mark(&found.payment);
     let shown = match (found.booking.state, mark) {
@@ -31,7 +31,7 @@ pub(crate) async fn payment(call: Call) -> Result<Reply, Refusal> {
     Ok(show(&call, shown))
 }
 
-pub(crate) async fn pay(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn pay(call: Box<Call>) -> Result<Reply, Refusal> {
     let Some(found) = find(&call).await? else { return Ok(show(&call, Shown::Unknown)) };
     let app = &call.app;
     if found.booking.state == BookingState::Paid {
@@ -57,7 +57,7 @@ pub(crate) async fn pay(call: Call) -> Result<Reply, Refusal> {
     Ok(show(&call, shown))
 }
 
-pub(crate) async fn decline(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn decline(call: Box<Call>) -> Result<Reply, Refusal> {
     let Some(found) = find(&call).await? else { return Ok(show(&call, Shown::Unknown)) };
     match found.booking.state {
         BookingState::Paid | BookingState::Released => {}
@@ -95,7 +95,7 @@ fn show(call: &Call, shown: Shown) -> Reply {
     Reply::page(status, page(shown, &format!("/sandbox/payments/{sale}/{payment}"), sale, payment))
 }
 
-pub(crate) async fn error_page(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn error_page(call: Box<Call>) -> Result<Reply, Refusal> {
     let code: ErrorCode = call.path_text("code").parse().map_err(|_| {
         Refusal::new(ErrorCode::RouteUnknown, "There is no error of that code", "Take the path from the `type` of a problem")
     })?;

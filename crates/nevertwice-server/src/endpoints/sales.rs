@@ -10,7 +10,7 @@ use crate::convert::{self, Listed as _};
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 
-pub(crate) async fn open(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn open(call: Box<Call>) -> Result<Reply, Refusal> {
     let call = call.command().await?;
     let body: wire::OpenSale = call.body()?;
     let sale = ShardId::sale(read_name("sale", &body.sale)?);
@@ -25,7 +25,7 @@ pub(crate) async fn open(call: Call) -> Result<Reply, Refusal> {
     decide::<wire::SaleOpened>(&call, sale, &[], action.into(), StatusCode::CREATED).await
 }
 
-pub(crate) async fn show(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn show(call: Box<Call>) -> Result<Reply, Refusal> {
     let (sale, level) = (call.sale()?, call.parameters(&["level"])?.level()?);
     let name = sale.name.clone();
     read(&call, sale, Query::Sale, level, |view| match view {
@@ -35,7 +35,7 @@ pub(crate) async fn show(call: Call) -> Result<Reply, Refusal> {
     .await
 }
 
-pub(crate) async fn load_candidates(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn load_candidates(call: Box<Call>) -> Result<Reply, Refusal> {
     let sale = call.sale()?;
     let call = call.command().await?;
     let body: wire::LoadCandidates = call.body()?;
@@ -46,7 +46,7 @@ pub(crate) async fn load_candidates(call: Call) -> Result<Reply, Refusal> {
     decide::<wire::CandidatesLoaded>(&call, sale, &[name.as_str()], core::LoadCandidates { candidates }.into(), StatusCode::OK).await
 }
 
-pub(crate) async fn set_open(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn set_open(call: Box<Call>) -> Result<Reply, Refusal> {
     let sale = call.sale()?;
     let call = call.command().await?;
     let body: wire::SetSaleOpen = call.body()?;
@@ -54,7 +54,7 @@ pub(crate) async fn set_open(call: Call) -> Result<Reply, Refusal> {
     decide::<wire::SaleOpenSet>(&call, sale, &[name.as_str()], core::SetSaleOpen { open: body.open }.into(), StatusCode::OK).await
 }
 
-pub(crate) async fn set_caps(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn set_caps(call: Box<Call>) -> Result<Reply, Refusal> {
     let sale = call.sale()?;
     let call = call.command().await?;
     let body: wire::Caps = call.body()?;

@@ -13,11 +13,11 @@ use crate::reply::Reply;
 /// How many shards one scrape looks at.
 const SHARDS_MAX: usize = 1_000;
 
-pub(crate) async fn alive(_call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn alive(_call: Box<Call>) -> Result<Reply, Refusal> {
     Reply::read(&Shown { status: "ok".to_owned() })
 }
 
-pub(crate) async fn ready(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn ready(call: Box<Call>) -> Result<Reply, Refusal> {
     if call.app.is_stopping() {
         return Err(nevertwice_api::Failure::ShuttingDown.into());
     }
@@ -28,7 +28,7 @@ pub(crate) async fn ready(call: Call) -> Result<Reply, Refusal> {
     }
 }
 
-pub(crate) async fn metrics(call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn metrics(call: Box<Call>) -> Result<Reply, Refusal> {
     let app = &call.app;
     let (mut shards, mut live) = (Vec::new(), Vec::new());
     // A backend that can't be read is no reason to show nothing of the rest.
@@ -52,6 +52,6 @@ pub(crate) async fn metrics(call: Call) -> Result<Reply, Refusal> {
     }
 }
 
-pub(crate) async fn openapi(_call: Call) -> Result<Reply, Refusal> {
+pub(crate) async fn openapi(_call: Box<Call>) -> Result<Reply, Refusal> {
     Ok(Reply::other("application/json", crate::openapi::document().into_bytes()))
 }

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::routing::post;
@@ -10,7 +11,7 @@ use axum::{Json, Router};
 use clap::Args;
 use nevertwice_api::wire::{self, Envelope, Order};
 use nevertwice_bots::http::{Client, Request, Target};
-use nevertwice_bots::load::{Measured, Plan, RawRequester, Template, closed, open};
+use nevertwice_bots::load::{Measured, Plan, RawRequester, Requester, Template, closed, open};
 use nevertwice_core::Position;
 
 use super::command::Scale;
@@ -33,12 +34,13 @@ pub(super) fn measure(scale: Scale) -> Result<Vec<Figure>, Box<dyn Error>> {
         // In turns, so that whatever disturbs the machine disturbs both.
         let (mut orders, mut baseline) = (Vec::new(), Vec::new());
         for _ in 0..3 {
-            baseline.push(checked(closed(requesters(&bare_at)?, plan).await)?);
-            orders.push(checked(closed(requesters(&ours_at)?, plan).await)?);
+            baseline.push(saturate(&bare_at, plan).await?);
+            orders.push(saturate(&ours_at, plan).await?);
         }
         let (orders, baseline) = (middle(orders), middle(baseline));
         let capacity = orders.per_second();
-        let latency = checked(open(requesters(&ours_at)?, capacity / 2.0, plan).await)?;
+        let waiting = (0..CONNECTIONS).map(|number| requester(&ours_at, number)).collect::<Result<Vec<_>, _>>()?;
+        let latency = checked(open(waiting, capacity / 2.0, plan).await)?;
         if latency.unsent > 0 {
             eprintln!("{} requests came due and were never sent: the latency is that of an overloaded machine", latency.unsent);
         }
@@ -96,28 +98,30 @@ async fn expect_success(client: &mut Client, path: &str, key: &str, body: &impl 
     }
 }
 
-fn requesters(target: &Target) -> Result<Vec<RawRequester<impl FnMut(&mut Template, u64) + Send + use<>>>, Box<dyn Error>> {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    /// Keys are never used again, in no run of this process.
-    static KEYS: AtomicU64 = AtomicU64::new(0);
-    (0..CONNECTIONS)
-        .map(|number| {
-            let order = wire::PlaceOrder {
-                account: format!("account-{number}"),
-                instrument: "BEN-1".to_owned(),
-                side: wire::Side::Buy,
-                quantity: 1,
-                limit_price: Some(1_000),
-                expected_price: None,
-                max_slippage_bps: None,
-            };
-            let request = Request::post(ORDERS, &order)?.header("idempotency-key", "bench-<<number:12>>").header("principal", "bench");
-            let template = Template::new(&request, target)?;
-            let slot = template.slot("number")?;
-            let fill = move |template: &mut Template, _| template.set(slot, KEYS.fetch_add(1, Ordering::Relaxed));
-            Ok(RawRequester::new(target.clone(), template, fill))
-        })
-        .collect()
+/// Keys are never used again, in no run of this process.
+static KEYS: AtomicU64 = AtomicU64::new(0);
+
+/// Keeps all connections busy, each with the orders of an account of its own.
+async fn saturate(target: &Target, plan: Plan) -> Result<Measured, Box<dyn Error>> {
+    let requesters = (0..CONNECTIONS).map(|number| requester(target, number)).collect::<Result<Vec<_>, _>>()?;
+    checked(closed(requesters, plan).await)
+}
+
+fn requester(target: &Target, number: usize) -> Result<impl Requester + use<>, Box<dyn Error>> {
+    let order = wire::PlaceOrder {
+        account: format!("account-{number}"),
+        instrument: "BEN-1".to_owned(),
+        side: wire::Side::Buy,
+        quantity: 1,
+        limit_price: Some(1_000),
+        expected_price: None,
+        max_slippage_bps: None,
+    };
+    let request = Request::post(ORDERS, &order)?.header("idempotency-key", "bench-<<number:12>>").header("principal", "bench");
+    let template = Template::new(&request, target)?;
+    let slot = template.slot("number")?;
+    let fill = move |template: &mut Template, _| template.set(slot, KEYS.fetch_add(1, Ordering::Relaxed));
+    Ok(RawRequester::new(target.clone(), template, fill))
 }
 
 /// Serves the bare handler: the baseline of `bench http`.

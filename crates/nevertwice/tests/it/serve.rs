@@ -32,7 +32,8 @@ impl Serving {
     fn ask(&self, head: &str, body: &str) -> (u16, Value) {
         let mut stream = TcpStream::connect(&self.address).expect("it accepts");
         let length = body.len();
-        let head = format!("{head} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n");
+        let head =
+            format!("{head} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n");
         write!(stream, "{head}idempotency-key: k{}\r\n\r\n{body}", body.len()).expect("it reads");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("it answers");
@@ -51,7 +52,8 @@ impl Serving {
     }
 }
 
-const MARKET: &str = r#"{"market":"wc","decimals":2,"fee_bps":0,"limits":{"quantity_max":9,"holding_max":9,"house_loss_max":0},"mode":"open"}"#;
+const MARKET: &str =
+    r#"{"market":"wc","decimals":2,"fee_bps":0,"limits":{"quantity_max":9,"holding_max":9,"house_loss_max":0},"mode":"open"}"#;
 
 #[test]
 #[cfg(unix)]

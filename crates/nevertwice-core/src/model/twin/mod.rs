@@ -1,29 +1,13 @@
 //! A second shard, slow and obvious, that follows entries and checks every figure in them against its own.
 
+mod check;
 mod market;
 mod records;
 mod sale;
 mod shard;
 
+use check::{allow, expect, narrow};
 pub(crate) use market::{MarketTwin, TwinInstrument};
 pub(crate) use records::label;
 pub(crate) use sale::{SaleTwin, TwinBooking};
 pub(crate) use shard::Twin;
-
-use crate::model::Violation;
-
-/// An event's figure against what follows from the state before it.
-fn expect(figure: &'static str, found: i64, expected: i128) -> Result<(), Violation> {
-    let found = i128::from(found);
-    if found == expected { Ok(()) } else { Err(Violation::WrongFigure { figure, found, expected }) }
-}
-
-/// What the state before an event must allow.
-fn allow(allowed: bool, what: &'static str) -> Result<(), Violation> {
-    if allowed { Ok(()) } else { Err(Violation::NotAllowed { what }) }
-}
-
-/// A figure back from 128 bits; one that does not fit is told with the largest number, which no figure equals.
-fn narrow(figure: i128) -> i64 {
-    i64::try_from(figure).unwrap_or(i64::MAX)
-}

@@ -1,4 +1,4 @@
-//! A sale, slow and obvious: nothing is counted ahead, every figure is a walk over all bookings.
+//! A sale, obvious: sets of what is live, which the records' recount in [`crate::model::audit_records`] holds to the bookings.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -21,6 +21,42 @@ pub(crate) struct SaleTwin {
     pub(crate) levels: Vec<LevelCap>,
     pub(crate) candidates: BTreeMap<CandidateId, CandidateFact>,
     pub(crate) bookings: BTreeMap<Position, TwinBooking>,
+    live: Live,
+}
+
+/// The live bookings, by what no two of them share, and counted by level.
+#[derive(Default)]
+struct Live {
+    by_candidate: BTreeMap<CandidateId, Position>,
+    by_seat: BTreeMap<u32, Position>,
+    on_level: BTreeMap<Name, i64>,
+    // Seats up to the highest that are nobody's.
+    free: BTreeSet<u32>,
+    highest: u32,
+}
+
+impl Live {
+    fn add(&mut self, id: Position, booking: &TwinBooking) {
+        self.by_candidate.insert(booking.candidate, id);
+        self.by_seat.insert(booking.seat, id);
+        let on_level = self.on_level.entry(booking.level.clone()).or_default();
+        *on_level = on_level.saturating_add(1);
+        self.free.extend(self.highest.saturating_add(1)..=booking.seat);
+        self.highest = self.highest.max(booking.seat);
+        self.free.remove(&booking.seat);
+    }
+
+    fn remove(&mut self, booking: &TwinBooking) {
+        self.by_candidate.remove(&booking.candidate);
+        self.by_seat.remove(&booking.seat);
+        let on_level = self.on_level.entry(booking.level.clone()).or_default();
+        *on_level = on_level.saturating_sub(1);
+        self.free.insert(booking.seat);
+    }
+
+    fn lowest_free_seat(&self) -> u32 {
+        self.free.first().copied().unwrap_or_else(|| self.highest.saturating_add(1))
+    }
 }
 
 #[derive(Clone)]
@@ -55,27 +91,26 @@ impl SaleTwin {
             levels: event.levels.clone(),
             candidates: BTreeMap::new(),
             bookings: BTreeMap::new(),
+            live: Live::default(),
         })
     }
 
     /// Live bookings on a level, or on all.
     pub(crate) fn live(&self, level: Option<&Name>) -> i64 {
-        let of_it = |booking: &&TwinBooking| booking.is_live() && level.is_none_or(|level| booking.level == *level);
-        i64::try_from(self.bookings.values().filter(of_it).count()).unwrap_or(i64::MAX)
+        match level {
+            Some(level) => self.live.on_level.get(level).copied().unwrap_or(0),
+            None => i64::try_from(self.live.by_seat.len()).unwrap_or(i64::MAX),
+        }
     }
 
     pub(crate) fn live_booking_of(&self, candidate: &CandidateId) -> Option<(Position, &TwinBooking)> {
-        self.bookings.iter().find(|(_, booking)| booking.is_live() && booking.candidate == *candidate).map(|(id, booking)| (*id, booking))
+        let id = *self.live.by_candidate.get(candidate)?;
+        Some((id, self.bookings.get(&id)?))
     }
 
     /// The highest seat that was ever given out.
     pub(crate) fn seats(&self) -> u32 {
-        self.bookings.values().map(|booking| booking.seat).max().unwrap_or(0)
-    }
-
-    fn lowest_free_seat(&self) -> u32 {
-        let taken: BTreeSet<u32> = self.bookings.values().filter(|booking| booking.is_live()).map(|booking| booking.seat).collect();
-        (1..=u32::MAX).find(|seat| !taken.contains(seat)).unwrap_or(0)
+        self.live.highest
     }
 
     pub(crate) fn follow(&mut self, event: &Event, entry: &Entry) -> Result<(), Violation> {
@@ -128,11 +163,10 @@ impl SaleTwin {
         expect("live bookings of the level", event.level_live, i128::from(level_live))?;
         expect("live bookings", event.live, i128::from(live))?;
         expect("end of the hold", event.hold_expires_at, i128::from(entry.at_ms).saturating_add(i128::from(self.hold_ms)))?;
-        let taken = self.bookings.iter().find(|(_, booking)| booking.is_live() && booking.seat == event.seat);
-        if let Some((first, _)) = taken {
+        if let Some(first) = self.live.by_seat.get(&event.seat) {
             return Err(Violation::SeatTakenTwice { seat: event.seat, first: *first, other: entry.position });
         }
-        let lowest = self.lowest_free_seat();
+        let lowest = self.live.lowest_free_seat();
         if event.seat != lowest {
             return Err(Violation::SeatNotLowest { seat: event.seat, lowest });
         }
@@ -147,6 +181,7 @@ impl SaleTwin {
             payment: None,
             url: None,
         };
+        self.live.add(entry.position, &booking);
         self.bookings.insert(entry.position, booking);
         Ok(())
     }
@@ -192,6 +227,8 @@ impl SaleTwin {
         // The steward's end of a hold is an event of its own.
         let _: ReleaseReason = event.reason;
         booking.state = BookingState::Released;
+        let ended = booking.clone();
+        self.live.remove(&ended);
         Ok(())
     }
 
@@ -209,6 +246,10 @@ impl SaleTwin {
             );
             allow(fits, "a hold that ended in another way than its booking's state allows")?;
             booking.state = end.state;
+            if end.state == BookingState::Released {
+                let ended = booking.clone();
+                self.live.remove(&ended);
+            }
         }
         Ok(())
     }
