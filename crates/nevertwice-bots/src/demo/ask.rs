@@ -126,10 +126,10 @@ impl Asker {
                 Told::Nothing => in_doubt = true,
                 Told::Unseen => {}
             }
-            if begun.elapsed() > self.shared.patience {
+            if self.shared.is_silent() {
                 self.shared.given_up.store(true, Ordering::Relaxed);
             }
-            if self.shared.given_up.load(Ordering::Relaxed) {
+            if begun.elapsed() > self.shared.patience || self.shared.given_up.load(Ordering::Relaxed) {
                 in_doubt = true;
                 break;
             }
@@ -154,6 +154,7 @@ impl Asker {
         self.shared.under_way.fetch_sub(1, Ordering::Relaxed);
         let told = told(&outcome, question.answer);
         if matches!(outcome, Outcome::Reply(_)) {
+            self.shared.replied_at_us.store(self.shared.now_us(), Ordering::Relaxed);
             self.meter.reply(self.shared.began.elapsed(), sent.elapsed());
         }
         match &told {

@@ -43,7 +43,7 @@ pub struct Options {
     pub sale_connections: usize,
     /// How long one request may take.
     pub time_limit: Duration,
-    /// How long the clients go on asking a server that does not answer.
+    /// How long the clients go on asking: all of them when nobody gets a reply, one of them when it gets no answer.
     pub patience: Duration,
     /// Whether to draw progress bars on the terminal.
     pub progress: bool,

@@ -139,7 +139,7 @@ fn market_job(told: &Told, market: &MarketState, timeline: &Timeline) -> Job {
             _ => {}
         }
     }
-    let cents = |amount: i64| format!("{}.{:02}", amount / 100, (amount % 100).abs());
+    let cents = |amount: i64| format!("{}.{:02}", grouped(amount.unsigned_abs() / 100), amount.unsigned_abs() % 100);
     let facts = vec![
         fact("players listed", market.instruments.len()),
         fact("accounts", market.accounts.len()),
@@ -188,9 +188,9 @@ fn input(timeline: &Timeline, matches: &Matches) -> Vec<InputLine> {
         let told = format!("{} ({}), minute {}, {teams}", event.scorer, event.team, event.minute);
         match &event.whose {
             Whose::Scorer { rule, .. } => *by_rule.entry(*rule).or_default() += 1,
-            Whose::OwnGoal { .. } => lines.push(InputLine { kind: "own goal".to_owned(), line: told }),
+            Whose::OwnGoal { .. } => lines.push(InputLine { kind: "own goal".to_owned(), line: told, in_short: false }),
             Whose::Unresolved(reason) => {
-                lines.push(InputLine { kind: "unresolved".to_owned(), line: format!("{told}: {reason}") });
+                lines.push(InputLine { kind: "unresolved".to_owned(), line: format!("{told}: {reason}"), in_short: true });
             }
         }
     }
@@ -204,7 +204,7 @@ fn input(timeline: &Timeline, matches: &Matches) -> Vec<InputLine> {
         counts.own_goals,
         counts.unresolved
     );
-    lines.insert(0, InputLine { kind: "goals".to_owned(), line: sum });
+    lines.insert(0, InputLine { kind: "goals".to_owned(), line: sum, in_short: true });
     lines
 }
 
@@ -215,7 +215,8 @@ fn price_paths(record: &Record, squads: &Squads) -> Vec<PricePath> {
         let Some((position, effect)) = notes.yes() else { continue };
         let (Effect::Filled { price_after, .. } | Effect::Repriced { price_after, .. }) = effect else { continue };
         let (Asked::Order { instrument, .. } | Asked::Reprice { instrument }) = &notes.asked else { continue };
-        let at_us = notes.attempts.iter().map(|attempt| attempt.ended_at_us).min().unwrap_or(0);
+        let told_at_us = notes.attempts.iter().filter(|attempt| attempt.told.yes().is_some());
+        let at_us = told_at_us.map(|attempt| attempt.ended_at_us).min().unwrap_or(0);
         told.entry(instrument).or_default().insert(position, (at_us, *price_after));
     }
     let mut most: Vec<_> = told.into_iter().collect();
@@ -226,9 +227,13 @@ fn price_paths(record: &Record, squads: &Squads) -> Vec<PricePath> {
             let name = squads.players().find(|player| player.instrument == instrument);
             let name = name.map_or(instrument.to_owned(), |player| format!("{instrument} {}", player.name));
             let every = prices.len().div_ceil(POINTS).max(1);
-            let mut points: Vec<(f64, f64)> =
-                prices.values().step_by(every).map(|(at_us, price)| (*at_us as f64 / 1e6, *price as f64 / 100.0)).collect();
-            points.sort_by(|left, right| left.0.total_cmp(&right.0));
+            // The order is that of the positions; an answer that came late does not turn it round.
+            let mut shown_at_us = 0;
+            let point = |(at_us, price): &(u64, i64)| {
+                shown_at_us = shown_at_us.max(*at_us);
+                (shown_at_us as f64 / 1e6, *price as f64 / 100.0)
+            };
+            let points = prices.values().step_by(every).map(point).collect();
             PricePath { name, points }
         })
         .collect()

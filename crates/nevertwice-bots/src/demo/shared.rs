@@ -24,6 +24,8 @@ pub(super) struct Shared {
     pub(super) arrivals_done: AtomicU64,
     /// Requests that are sent and not answered.
     pub(super) under_way: AtomicU64,
+    /// When any reply came last, in microseconds since the run began.
+    pub(super) replied_at_us: AtomicU64,
     /// Nobody goes on: the run has failed.
     pub(super) given_up: AtomicBool,
 }
@@ -43,6 +45,7 @@ impl Shared {
             orders_done: AtomicU64::new(0),
             arrivals_done: AtomicU64::new(0),
             under_way: AtomicU64::new(0),
+            replied_at_us: AtomicU64::new(0),
             given_up: AtomicBool::new(false),
         }
     }
@@ -54,6 +57,12 @@ impl Shared {
     /// Microseconds since the run began.
     pub(super) fn now_us(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// Whether nobody has got any reply for as long as the run is patient.
+    pub(super) fn is_silent(&self) -> bool {
+        let since_us = self.now_us().saturating_sub(self.replied_at_us.load(Ordering::Relaxed));
+        u128::from(since_us) > self.patience.as_micros()
     }
 
     pub(super) fn order_is_over(&self) {

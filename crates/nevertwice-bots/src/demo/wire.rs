@@ -67,6 +67,7 @@ fn told_by(reply: &Reply, answer: Answer) -> Told {
     if answer == Answer::Page {
         return match reply.status {
             200 => Told::Shown,
+            404 => Told::No { code: "payment_unknown".to_owned() },
             409 => Told::No { code: "payment_closed".to_owned() },
             _ => Told::Nothing,
         };

@@ -121,7 +121,7 @@ pub(super) fn rates(report: &Report) -> Option<String> {
             let at = mark.at.as_secs_f64();
             chart.draw_series(LineSeries::new([(at, 0.0), (at, height)], ALARM.stroke_width(2)))?;
             let style = ink(12).color(&ALARM).pos(Pos::new(HPos::Left, VPos::Top));
-            chart.draw_series([Text::new(format!(" {}", mark.label), (at, height * 0.98), style)])?;
+            chart.draw_series([Text::new(mark.label.clone(), (at + width * 0.006, height * 0.98), style)])?;
         }
         legend(&mut chart)
     })

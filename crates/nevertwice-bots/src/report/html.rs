@@ -173,7 +173,7 @@ fn input(report: &Report) -> Markup {
         @if !report.input.is_empty() {
             section {
                 h2 { "The input" }
-                table { tbody { @for line in &report.input { tr { td { (line.kind) } td { (line.line) } } } } }
+                table.input { tbody { @for line in &report.input { tr { td { (line.kind) } td { (line.line) } } } } }
             }
         }
     }

@@ -97,6 +97,8 @@ pub struct InputLine {
     pub kind: String,
     /// The line.
     pub line: String,
+    /// Whether it also belongs into the short report on the terminal.
+    pub in_short: bool,
 }
 
 /// A whole report.

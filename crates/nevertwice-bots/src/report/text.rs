@@ -34,7 +34,7 @@ fn write_all(out: &mut String, report: &Report) -> std::fmt::Result {
     rejections(out, report)?;
     latencies(out, report)?;
     levels(out, report)?;
-    for line in &report.input {
+    for line in report.input.iter().filter(|line| line.in_short) {
         writeln!(out, "  {}: {}", line.kind, line.line)?;
     }
     Ok(())

@@ -67,7 +67,7 @@ fn sample(world: &World) -> Report {
             job("market", "fills", &[("limit_price_exceeded", 1_201), ("insufficient_balance", 340)], &mut seed),
             job("sale", "bookings", &[("level_full", 14_020), ("already_booked", 1_950), ("unknown_candidate", 812)], &mut seed),
         ],
-        input: vec![InputLine { kind: "goals".into(), line: "308: 294 resolved, 14 own goals, 0 unresolved".into() }],
+        input: vec![InputLine { kind: "goals".into(), line: "308: 294 resolved, 14 own goals, 0 unresolved".into(), in_short: true }],
         step: Duration::from_millis(250),
         rates,
         marks: vec![Mark { at: Duration::from_millis(19_600), label: "killed".into() }],
@@ -124,7 +124,7 @@ fn nothing_checked_is_no_pass() {
 #[test]
 fn what_comes_from_outside_is_escaped() {
     let mut report = sample(&World::busy());
-    report.input.push(InputLine { kind: "unresolved".into(), line: "<b>&\"".into() });
+    report.input.push(InputLine { kind: "unresolved".into(), line: "<b>&\"".into(), in_short: true });
     report.prices[0].name = "<i>&".into();
     let page = html(&report);
     assert!(page.contains("&lt;b&gt;&amp;") && !page.contains("<b>&\"") && !page.contains("<i>&"));

@@ -258,8 +258,8 @@ impl Shards {
         };
         let payment = core::PaymentId::new(payment).expect("an id");
         let action = core::ConfirmPayment { booking, payment }.into();
-        self.decide(Command { intent, action }).expect("a booking that is held can be paid");
-        (200, false, json!("paid"))
+        let status = if self.decide(Command { intent, action }).is_ok() { 200 } else { 404 };
+        (status, false, json!("a page"))
     }
 
     fn decide(&mut self, command: Command) -> Result<(Entry, bool), core::Rejection> {
