@@ -7,6 +7,8 @@ pub enum Health {
     Ready,
     /// Its journal failed: reads and replays go on up to what is safe, nothing is decided until a restart.
     Poisoned,
+    /// The disk is full: reads and replays go on, nothing is decided until there is space.
+    Full,
     /// It is stopping.
     Stopping,
 }

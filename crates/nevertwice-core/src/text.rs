@@ -42,6 +42,10 @@ fn check(text: &str, bytes_max: usize, allowed: fn(u8) -> bool) -> Result<(), Te
     if text.len() > bytes_max {
         return Err(TextError::TooLong { bytes_max });
     }
+    // Clients take these for steps in a path.
+    if text == "." || text == ".." {
+        return Err(TextError::Character { at: 0 });
+    }
     match text.bytes().position(|byte| !allowed(byte)) {
         Some(at) => Err(TextError::Character { at }),
         None => Ok(()),

@@ -8,6 +8,7 @@ use nevertwice_api::ErrorCode;
 use serde::Deserialize;
 use tokio::time::{Duration, timeout};
 
+use crate::named::Named;
 use crate::refusal::Refusal;
 
 /// How much of a body that is too large is read and thrown away, so that its sender gets to read why.
@@ -89,13 +90,15 @@ pub(crate) fn check_media_type(headers: &HeaderMap, allowed: &[&str]) -> Result<
 
 /// Reads one JSON text of a shape. What does not fit is named by its path.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Refusal> {
-    serde_json::from_slice(bytes).map_err(|_| explain::<T>(bytes))
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let read = T::deserialize(Named(&mut reader)).and_then(|value| reader.end().map(|()| value));
+    read.map_err(|_| explain::<T>(bytes))
 }
 
 // Only what failed is read again, this time with a note of the way to the member.
 fn explain<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Refusal {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let error = match serde_path_to_error::deserialize::<_, T>(&mut reader) {
+    let error = match serde_path_to_error::deserialize::<_, T>(Named(&mut reader)) {
         Ok(_) => return malformed("something follows the JSON text"),
         Err(error) => error,
     };

@@ -58,7 +58,6 @@ pub(crate) fn serve(stream: TcpStream, service: Service, connections: &GracefulS
         .max_buf_size((limits.headers_bytes_max * HEAD_GRACE).max(64 * 1024))
         // A client that has sent its request and hangs up has still asked: its request is not dropped halfway.
         .half_close(true)
-        .pipeline_flush(true)
         .serve_connection(TokioIo::new(stream), service);
     let connection = connections.watch(connection);
     tokio::spawn(async move {

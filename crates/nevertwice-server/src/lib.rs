@@ -23,6 +23,7 @@ mod honeypot;
 mod intent;
 mod local;
 mod metrics;
+mod named;
 mod openapi;
 mod own;
 mod payment;

@@ -60,7 +60,8 @@ impl OpenSale {
         in_range("hold_ms", self.hold_ms, 1, HOLD_MS_MAX)?;
         in_range("opens_at", self.opens_at, 0, AT_MS_MAX)?;
         in_range("closes_at", self.closes_at, self.opens_at, AT_MS_MAX)?;
-        in_range("retention_ms", self.retention_ms, RETENTION_MS_MIN, RETENTION_MS_MAX)?;
+        // A retry within the hold must find its booking.
+        in_range("retention_ms", self.retention_ms, RETENTION_MS_MIN.max(self.hold_ms), RETENTION_MS_MAX)?;
         Ok(SaleOpened {
             levels: self.levels.clone(),
             total_cap: self.total_cap,

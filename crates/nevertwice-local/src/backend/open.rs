@@ -18,7 +18,7 @@ use super::syncer::Syncer;
 use crate::clock::Clock;
 use crate::error::{IoFailure, OpenError};
 use crate::folder::Folder;
-use crate::journal::JournalReader;
+use crate::journal::{JournalReader, Room};
 use crate::restore::{RestoreReport, check_clock, draw_seed, restore};
 use crate::storage::Storage;
 
@@ -38,6 +38,9 @@ pub struct LocalBackend {
     bytes_since: Arc<AtomicU64>,
     keep_from: Arc<AtomicU64>,
     reader: JournalReader,
+    room: Room,
+    /// What must be left in segments that exist while the disk is full.
+    room_bytes: u64,
     epoch: u32,
     threads: Mutex<Vec<JoinHandle<()>>>,
     _folder: Folder,
@@ -65,11 +68,8 @@ impl LocalBackend {
         let journal = restored.recovery.finish(&options.journal)?;
 
         let group_bytes_max = options.group_bytes_max();
-        let limits = GroupLimits {
-            items_max: options.group_items_max.min(TURN_ITEMS_MAX),
-            bytes_max: group_bytes_max,
-            room_bytes: options.journal.segment_bytes.min(8 * group_bytes_max as u64),
-        };
+        let room_bytes = options.journal.segment_bytes.min(8 * group_bytes_max as u64);
+        let limits = GroupLimits { items_max: options.group_items_max.min(TURN_ITEMS_MAX), bytes_max: group_bytes_max, room_bytes };
         let handoff = Arc::new(Handoff::new(group_bytes_max, options.group_items_max));
         let (items, queue) = channel();
         let (wishes, wished) = channel();
@@ -78,6 +78,7 @@ impl LocalBackend {
         let keep_from = Arc::new(AtomicU64::new(u64::MAX));
         let stopping = Arc::new(AtomicBool::new(false));
         let reader = journal.reader();
+        let room = journal.room();
         let epoch = journal.epoch();
 
         let sequencer = Sequencer::new(
@@ -85,7 +86,7 @@ impl LocalBackend {
             Arc::clone(&depth),
             Arc::clone(&handoff),
             clock,
-            journal.room(),
+            room.clone(),
             options.level,
             draw_seed()?,
             journal.epoch(),
@@ -121,6 +122,8 @@ impl LocalBackend {
             bytes_since,
             keep_from,
             reader,
+            room,
+            room_bytes,
             epoch,
             threads: Mutex::default(),
             _folder: folder,
@@ -201,7 +204,7 @@ impl LocalBackend {
     }
 
     fn unavailable(&self, levels: Levels) -> Option<Failure> {
-        levels.iter().find(|level| !self.offers().contains(*level)).map(Failure::LevelUnavailable)
+        levels.iter().filter(|level| !self.offers().contains(*level)).last().map(Failure::LevelUnavailable)
     }
 }
 
@@ -251,6 +254,8 @@ impl Backend for LocalBackend {
     fn status(&self) -> BackendStatus {
         let health = if self.handoff.poisoned() {
             Health::Poisoned
+        } else if self.room.left_bytes().is_some_and(|left| left < self.room_bytes) {
+            Health::Full
         } else if self.stopping.load(Ordering::Relaxed) {
             Health::Stopping
         } else {

@@ -1,5 +1,6 @@
 //! The journal: numbered segments full of frames, one frame for each batch that is fsynced.
 //!
+//! - `reach`: how far the journal is known to reach, in a file of its own.
 //! - `frame`: the bytes of a frame.
 //! - `segment`: names, the zeros that are written beforehand, the thread that does it.
 //! - `reader`: frames out of a segment, by position.
@@ -11,6 +12,7 @@
 
 mod frame;
 mod options;
+mod reach;
 mod reader;
 mod recovery;
 mod scan;

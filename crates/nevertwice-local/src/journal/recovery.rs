@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use super::frame::{ALIGNMENT, FrameBuffer, Header, align_up};
 use super::options::JournalOptions;
+use super::reach::Reach;
 use super::reader::{Frame, SegmentReader};
 use super::scan::{Floor, FrameRef, Scan};
 use super::segment::{FILLING, make_segment, segment_name};
@@ -58,7 +59,12 @@ impl Recovery {
     /// The same for who wants to look at what is good in spite of damage: the frames up to it are there.
     pub fn inspect(storage: Arc<dyn Storage>, id: JournalId, floor: Floor) -> Result<(Recovery, Option<Damage>), OpenError> {
         let mut scan = Scan::read(storage.as_ref(), id, floor)?;
-        let damage = scan.damage.take();
+        let damage = match (scan.damage.take(), Reach::read(storage.as_ref())?) {
+            (Some(damage), _) => Some(damage),
+            (None, Some(Err(damage))) => Some(damage),
+            (None, Some(Ok(reach))) => reach.missing(&scan.chain),
+            (None, None) => None,
+        };
         Ok((Recovery { storage, id, scan }, damage))
     }
 
@@ -111,6 +117,7 @@ impl Recovery {
         let len = head.len() as u64 + options.segment_bytes.min(FIRST_SEGMENT_BYTES);
         let segment = make_segment(self.storage.as_ref(), number, &head, len)?;
         self.clean()?;
+        Reach(start.batch).write(self.storage.as_ref())?;
         let report = self.report();
         if report.cut_bytes > 0 {
             tracing::warn!(

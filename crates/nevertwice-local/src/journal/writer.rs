@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::frame::{ALIGNMENT, FrameBuffer, HEADER_BYTES, Header};
 use super::options::JournalOptions;
+use super::reach::Reach;
 use super::reader::{Frame, SegmentReader};
 use super::segment::{NoSegment, Preparer, Segment, segment_name};
 use crate::error::{AppendError, Damage, IoFailure, OpenError};
@@ -163,9 +164,11 @@ impl Journal {
     }
 
     /// Ends the journal with a seal: an empty batch, which names the one before it durable. So damage to that one
-    /// is found at the next start, where it would pass for a torn tail otherwise.
+    /// is found at the next start, where it would pass for a torn tail otherwise. Then it is written down how far the
+    /// journal reaches.
     pub fn close(mut self) -> Result<(), AppendError> {
-        self.append(&mut FrameBuffer::new()).map(|_| ())
+        let batch = self.append(&mut FrameBuffer::new())?;
+        Reach(batch).write(self.storage.as_ref()).map_err(AppendError::Failed)
     }
 }
 

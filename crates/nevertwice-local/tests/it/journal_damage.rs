@@ -180,3 +180,36 @@ fn any_bytes_in_a_segment_are_an_error_or_a_cut_never_a_panic() {
         }
     }
 }
+
+/// Nothing in the segments themselves tells that their end is gone.
+#[test]
+fn a_journal_that_lost_its_end_is_damaged_even_where_every_frame_that_is_left_is_good() {
+    let (storage, frames) = written(11, 14);
+    open(&storage).unwrap().journal.close().unwrap();
+    let segments = || -> Vec<String> {
+        let mut names: Vec<_> = storage.list().unwrap().into_iter().filter(|name| name.ends_with(".segment")).collect();
+        names.sort();
+        names
+    };
+    let refused = |storage: &MemoryStorage, what: &str| match open(storage).map(|_| ()) {
+        Err(OpenError::Damage(damage)) => assert!(damage.what.contains("had reached"), "{what}: {damage}"),
+        other => panic!("{what}: {other:?}"),
+    };
+    // All segments gone, but for the marker; then the newest ones, one by one.
+    let bare = storage.fork(1);
+    segments().iter().for_each(|name| bare.remove(name).unwrap());
+    refused(&bare, "no segments");
+    let shorter = storage.fork(2);
+    let mut names = segments();
+    while names.len() > 1 {
+        shorter.remove(&names.pop().unwrap()).unwrap();
+        refused(&shorter, "without the newest segments");
+    }
+    // The last segment cut where a good frame begins.
+    let cut = storage.fork(3);
+    segments().iter().filter(|segment| **segment != name(frames[0].segment)).for_each(|segment| cut.remove(segment).unwrap());
+    cut.truncate(&name(frames[0].segment), frames[0].end).unwrap();
+    refused(&cut, "cut after the first frame");
+    // As it was, it opens.
+    open(&storage).unwrap();
+}

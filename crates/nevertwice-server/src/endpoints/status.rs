@@ -24,6 +24,7 @@ pub(crate) async fn ready(call: Box<Call>) -> Result<Reply, Refusal> {
     match call.app.backend.status().health {
         Health::Ready => Reply::read(&Shown { status: "ok".to_owned() }),
         Health::Poisoned => Err(nevertwice_api::Failure::JournalFailed.into()),
+        Health::Full => Err(nevertwice_api::Failure::StorageFull.into()),
         Health::Stopping => Err(nevertwice_api::Failure::ShuttingDown.into()),
     }
 }

@@ -227,3 +227,27 @@ async fn operators_make_mistakes_too() {
         assert_eq!(answer.code(), code, "{path} {body}: {}", answer.text);
     }
 }
+
+/// An array has no names of members that could be checked, so it is no order, no booking and no market.
+#[tokio::test]
+async fn an_array_is_no_object() {
+    let house = House::open().await.with_market().await.with_sale().await;
+    let before = state(&house).await;
+    for (path, body) in [
+        (ORDERS, json!(["ann", "ARG", "buy", 1])),
+        (ORDERS, json!({"account": "ann", "instrument": "ARG", "side": {"buy": null}, "quantity": 1})),
+        ("/v1/markets", json!(["cup9", 2, 50, [10, 10, 0], "open", null])),
+        ("/v1/markets", json!({"market": "c", "decimals": 2, "fee_bps": 50, "limits": [10, 10, 0], "mode": "open"})),
+        ("/v1/sales/final/bookings", json!(["A1", null, "north"])),
+        ("/v1/sales/final/caps", json!({"levels": [["north", 5]]})),
+        ("/v1/markets/wc/instruments/ARG/freeze", json!([])),
+    ] {
+        let answer = house.post(path, "k", body.clone()).await;
+        assert_eq!((answer.status, answer.code().as_str()), (400, "body_invalid"), "{path} {body}: {}", answer.text);
+    }
+    let line = json!({"key": "b", "order": ["ann", "ARG", "buy", 1]}).to_string();
+    let batch = Ask::post("/v1/markets/wc/orders/batch", "k", line).without("content-type").header("content-type", "application/x-ndjson");
+    let batch = house.send(batch).await;
+    assert!(batch.text.contains("body_invalid"), "{}", batch.text);
+    assert_eq!(state(&house).await, before);
+}

@@ -169,3 +169,21 @@ async fn what_is_no_http_is_cut() {
     }
     assert_eq!(send(house.addr, &Ask::get("/healthz")).await.status, 200);
 }
+
+/// An answer goes out when it is there, whatever bytes follow the request: an empty line as old clients send it, or the
+/// beginning of the next request.
+#[tokio::test]
+async fn an_answer_does_not_wait_for_what_follows_its_request() {
+    let house = House::open().await.with_market().await;
+    for (key, more) in [("crlf", &b"\r\n"[..]), ("next", b"GET /hea"), ("junk", b"\0\0\0\0")] {
+        let order = json!({"account": "ann", "instrument": "ARG", "side": "buy", "quantity": 1}).to_string();
+        let ask = String::from_utf8(Ask::post(ORDERS, key, order).bytes()).expect("ASCII");
+        let mut bytes = ask.replace("connection: close\r\n", "").into_bytes();
+        bytes.extend_from_slice(more);
+        let mut stream = TcpStream::connect(house.addr).await.expect("the server accepts");
+        stream.write_all(&bytes).await.expect("the request can be written");
+        let mut head = [0; 12];
+        tokio::time::timeout(Duration::from_secs(10), stream.read_exact(&mut head)).await.expect("it is answered").expect("it is answered");
+        assert_eq!(&head, b"HTTP/1.1 201", "{key}");
+    }
+}

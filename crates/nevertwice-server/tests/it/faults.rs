@@ -74,7 +74,8 @@ impl Backend for Troubled {
     }
     fn status(&self) -> BackendStatus {
         let health = match self.trouble.load(Ordering::SeqCst) {
-            FAILED | FULL => Health::Poisoned,
+            FAILED => Health::Poisoned,
+            FULL => Health::Full,
             _ => Health::Ready,
         };
         BackendStatus { health, ..self.backend.status() }
