@@ -1,5 +1,6 @@
 //! The market and the orders that the benchmarks trade.
 
+use nevertwice_core::limits::HOLDING_MAX;
 use nevertwice_core::{
     AccountClass, Action, Command, IdempotencyKey, Intent, ListInstrument, MarketLimits, MarketMode, Name, OpenAccount, OpenMarket,
     PlaceOrder, Principal, ShardId, Side,
@@ -8,8 +9,8 @@ use nevertwice_core::{
 /// The day's length, in milliseconds: the retention of the benchmarks' market.
 const DAY_MS: i64 = 86_400_000;
 
-/// The largest order of the benchmarks' market.
-pub(super) const QUANTITY_MAX: i64 = 100_000;
+/// The largest order that any market can have.
+pub(super) const QUANTITY_MAX: i64 = HOLDING_MAX;
 
 pub(super) fn market() -> ShardId {
     ShardId::market(name("bench"))
@@ -38,10 +39,10 @@ pub(super) fn command(number: u64, action: impl Into<Action>) -> Command {
 
 /// What opens the market, with so many instruments and accounts: the first commands of every benchmark.
 pub(super) fn opening(instruments: usize, accounts: usize) -> Vec<Command> {
-    let limits = MarketLimits { quantity_max: QUANTITY_MAX, holding_max: 90_000_000, house_loss_max: 1 << 40 };
+    let limits = MarketLimits { quantity_max: QUANTITY_MAX, holding_max: HOLDING_MAX, house_loss_max: 1 << 40 };
     let open = OpenMarket { decimals: 2, fee_bps: 50, limits, mode: MarketMode::Open, retention_ms: DAY_MS };
     let mut actions: Vec<Action> = vec![open.into()];
-    actions.extend((0..instruments).map(|number| Action::from(ListInstrument { instrument: instrument(number), base: 1_000, slope: 1 })));
+    actions.extend((0..instruments).map(|number| Action::from(ListInstrument { instrument: instrument(number), base: 100, slope: 0 })));
     actions.extend((0..accounts).map(|number| {
         Action::from(OpenAccount { account: account(number), class: AccountClass::Bot, opening_balance: 1_000_000_000_000 })
     }));
