@@ -10,6 +10,7 @@ use nevertwice_bots::demo::{Demo, Options, run};
 use nevertwice_bots::report::{Check, html, text};
 
 use crate::child::Server;
+use crate::output::report;
 use crate::verify::verify;
 
 /// Starts a server of its own on a free loopback port, drives it, kills it half way, and judges what became of every tap.
@@ -44,11 +45,13 @@ impl DemoArgs {
         let mut demo = runtime.block_on(self.drive(&folder))?;
         demo.report.checks.push(check_folder(&folder));
         std::fs::write(&self.report, html(&demo.report))?;
-        println!("{}", text(&demo.report));
-        println!("report: {}", self.report.display());
+        report(|out| {
+            writeln!(out, "{}", text(&demo.report))?;
+            Ok(writeln!(out, "report: {}", self.report.display())?)
+        })?;
         if self.stay {
             let mut server = serve(&folder, "127.0.0.1:0")?;
-            println!("the server stays up at {}; stop it with Ctrl-C", server.url);
+            report(|out| Ok(writeln!(out, "the server stays up at {}; stop it with Ctrl-C", server.url)?))?;
             server.wait()?;
         }
         Ok(if demo.report.passes() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -4,6 +4,7 @@ mod bench;
 mod child;
 mod demo;
 mod journal;
+mod output;
 mod serve;
 mod verify;
 

@@ -13,6 +13,8 @@ use nevertwice_core::{ShardId, State};
 use nevertwice_local::inspect::{Contents, Inspection};
 use nevertwice_local::storage::FileStorage;
 
+use crate::output::report;
+
 /// Recomputes every invariant and the state hash from the journal of a stopped or copied data folder.
 #[derive(Args, Debug)]
 pub(crate) struct VerifyArgs {
@@ -26,14 +28,17 @@ impl VerifyArgs {
         let bar = ProgressBar::no_length().with_style(ProgressStyle::with_template("{spinner} {pos} entries, {per_sec}")?);
         let verdict = verify(&self.data, || bar.inc(1))?;
         bar.finish_and_clear();
-        for line in &verdict.lines {
-            println!("{line}");
-        }
-        for fault in &verdict.faults {
-            println!("FAULT {fault}");
-        }
-        println!("{}", if verdict.faults.is_empty() { "clean" } else { "not clean" });
-        Ok(if verdict.faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        let clean = verdict.faults.is_empty();
+        report(|out| {
+            for line in &verdict.lines {
+                writeln!(out, "{line}")?;
+            }
+            for fault in &verdict.faults {
+                writeln!(out, "FAULT {fault}")?;
+            }
+            Ok(writeln!(out, "{}", if clean { "clean" } else { "not clean" })?)
+        })?;
+        Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }
 

@@ -1,3 +1,4 @@
 //! The binary, as whoever starts it sees it.
 
+mod reports;
 mod serve;
