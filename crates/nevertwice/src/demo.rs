@@ -79,7 +79,9 @@ fn check_folder(folder: &Path) -> Check {
         Ok(verdict) => (verdict.faults.join("; "), false),
         Err(error) => (error.to_string(), false),
     };
-    let meaning = "every entry of the journal was applied again, and every invariant judged".to_owned();
+    let meaning = "every entry that the journal has was applied again and fits; every shard whose first entry is there was audited entry by entry, any \
+                   other by its records; a start makes the same states"
+        .to_owned();
     Check { name: "verify".to_owned(), found, holds, meaning }
 }
 

@@ -58,3 +58,14 @@ fn a_reader_that_leaves_early_is_no_failure() {
         assert!(read.status.success() && !read.stdout.is_empty(), "{arguments:?}: {read:?}");
     }
 }
+
+#[test]
+fn verify_says_which_shard_it_can_only_judge_from_its_records() {
+    let told = "market/cup: judged from its records: its first entries lie below the oldest snapshot";
+    for (instruments, pruned) in [(3, false), (80, true)] {
+        let output = command(&["verify"], folder(instruments).path()).output().expect("the binary starts");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.ends_with("clean\n"), "{text}");
+        assert_eq!(text.lines().any(|line| line == told), pruned, "{text}");
+    }
+}
