@@ -6,6 +6,7 @@ mod demo;
 mod journal;
 mod output;
 mod serve;
+mod stop;
 mod verify;
 
 use std::error::Error;
