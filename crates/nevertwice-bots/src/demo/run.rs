@@ -146,7 +146,7 @@ impl Crowd<'_> {
     }
 
     fn send_traders(&self, traders: Vec<Trader>, workers: &mut JoinSet<Result<Over, DemoError>>) {
-        let listed = self.squads.players().map(|player| (player.instrument.clone(), base_of(player.position)));
+        let listed = self.squads.players().map(|player| (player.instrument.clone(), base_of(player.playing_position)));
         let listed: Vec<(String, i64)> = listed.collect();
         let bases: BTreeMap<String, i64> = listed.iter().cloned().collect();
         let board = Arc::new(Board::new(listed));
