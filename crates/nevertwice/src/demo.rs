@@ -18,7 +18,7 @@ use crate::verify::verify;
 /// Starts a server of its own on a free loopback port, drives it, kills it half way, and judges what became of every tap.
 #[derive(Args, Debug)]
 pub(crate) struct DemoArgs {
-    /// Fixes the plan: who trades and books what and when, whose replies are lost.
+    /// Fixes the plan: who trades in which manner, who books what and when.
     #[arg(long, default_value_t = 2026)]
     seed: u64,
     /// The data folder; a temporary one if absent. It has to be empty.
