@@ -29,11 +29,11 @@ struct Tally {
 /// The report ends with the line that counts, whether or not all is well.
 pub(crate) fn run(workspace: &Workspace) -> Report {
     let mut tally = Tally::default();
-    let verdict = install_and_run(workspace, &mut tally);
+    let verdict = run_counted(workspace, &mut tally);
     Report { verdict, closing: Some(format!("{} passed, {} failed", tally.passed, tally.failed)) }
 }
 
-fn install_and_run(workspace: &Workspace, tally: &mut Tally) -> Result<String, Failure> {
+fn run_counted(workspace: &Workspace, tally: &mut Tally) -> Result<String, Failure> {
     println!("install: {}", install::run()?);
     let count_dir = workspace.metadata()?.target_directory.into_std_path_buf().join("conformance");
     match fs::remove_dir_all(&count_dir) {

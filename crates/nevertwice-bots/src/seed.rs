@@ -65,12 +65,4 @@ impl Seed {
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
         items.get(self.index(items.len()))
     }
-
-    /// Puts the items in a random order (Fisher and Yates).
-    pub fn shuffle<T>(&mut self, items: &mut [T]) {
-        for last in (1..items.len()).rev() {
-            let other = self.index(last + 1);
-            items.swap(last, other);
-        }
-    }
 }

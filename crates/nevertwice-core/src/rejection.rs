@@ -11,6 +11,10 @@ macro_rules! rejections {
         ///
         /// The order of declaration is the order of the checks: where several would refuse, the first one answers. The set is
         /// closed, and the codes are stable.
+        ///
+        /// One check is made earlier than its place says: an order for which the curve has no price (it sells more than the
+        /// instrument's `net`, or buys beyond [`HOLDING_MAX`](crate::limits::HOLDING_MAX)) is refused for its holding before its
+        /// amounts, its limit price and its slippage are looked at, for there is no quote to compare them with.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Rejection { $($(#[$meta])* $name $({ $($(#[$field_meta])* $field: $ty),* })?),* }
 
@@ -121,7 +125,7 @@ rejections! {
         /// What it would cost or bring now.
         quote: Box<Quote>,
     } = "slippage_exceeded",
-    /// The account holds fewer shares than it would sell.
+    /// The account, or all accounts together, hold fewer shares than it would sell.
     InsufficientHolding {
         /// What it holds.
         holding: i64,

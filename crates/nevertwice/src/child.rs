@@ -4,6 +4,10 @@ use std::error::Error;
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+/// How long it takes at most until the end of a server is seen.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// A server in a process of its own.
 pub(crate) struct Server {
@@ -34,9 +38,14 @@ impl Server {
         end(&mut self.process);
     }
 
-    /// Waits until it ends by itself.
-    pub(crate) fn wait(&mut self) -> std::io::Result<ExitStatus> {
-        self.process.wait()
+    /// Waits until it ends by itself, and lets go of the thread meanwhile.
+    pub(crate) async fn ended(&mut self) -> std::io::Result<ExitStatus> {
+        loop {
+            match self.process.try_wait()? {
+                Some(status) => return Ok(status),
+                None => tokio::time::sleep(LOOK_AGAIN).await,
+            }
+        }
     }
 }
 

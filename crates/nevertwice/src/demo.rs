@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -10,12 +11,14 @@ use nevertwice_bots::demo::{Demo, Options, run};
 use nevertwice_bots::report::{Check, html, text};
 
 use crate::child::Server;
+use crate::output::report;
+use crate::stop;
 use crate::verify::verify;
 
 /// Starts a server of its own on a free loopback port, drives it, kills it half way, and judges what became of every tap.
 #[derive(Args, Debug)]
 pub(crate) struct DemoArgs {
-    /// Fixes the plan: who trades and books what and when, whose replies are lost.
+    /// Fixes the plan: who trades in which manner, who books what and when.
     #[arg(long, default_value_t = 2026)]
     seed: u64,
     /// The data folder; a temporary one if absent. It has to be empty.
@@ -41,17 +44,36 @@ impl DemoArgs {
             return Err(format!("{} is not empty; nothing was done: name an empty folder", folder.display()).into());
         }
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        let mut demo = runtime.block_on(self.drive(&folder))?;
-        demo.report.checks.push(check_folder(&folder));
+        runtime.block_on(async {
+            let mut stop = pin!(stop::told()?);
+            // Stopped, the demo is dropped where it stands: its server goes with it, and then the temporary folder.
+            let passes = tokio::select! {
+                biased;
+                () = &mut stop => return Err("stopped".into()),
+                passes = self.judged(&folder) => passes?,
+            };
+            if self.stay {
+                let mut server = serve(&folder, "127.0.0.1:0")?;
+                report(|out| Ok(writeln!(out, "the server stays up at {}; stop it with Ctrl-C", server.url)?))?;
+                tokio::select! {
+                    () = stop => {}
+                    ended = server.ended() => { ended?; }
+                }
+            }
+            Ok(if passes { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        })
+    }
+
+    /// The demo from the first request to the report; says whether it passed.
+    async fn judged(&self, folder: &Path) -> Result<bool, Box<dyn Error>> {
+        let mut demo = self.drive(folder).await?;
+        demo.report.checks.push(check_folder(folder));
         std::fs::write(&self.report, html(&demo.report))?;
-        println!("{}", text(&demo.report));
-        println!("report: {}", self.report.display());
-        if self.stay {
-            let mut server = serve(&folder, "127.0.0.1:0")?;
-            println!("the server stays up at {}; stop it with Ctrl-C", server.url);
-            server.wait()?;
-        }
-        Ok(if demo.report.passes() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        report(|out| {
+            writeln!(out, "{}", text(&demo.report))?;
+            Ok(writeln!(out, "report: {}", self.report.display())?)
+        })?;
+        Ok(demo.report.passes())
     }
 
     /// Runs the crowd against the server, and kills it half way. The server is ended in the end.
@@ -59,13 +81,13 @@ impl DemoArgs {
         let mut server = serve(folder, "127.0.0.1:0")?;
         let mut options = Options::new(&server.url, self.seed);
         options.progress = true;
-        let kill_and_restart = async || {
+        let restart_killed = async || {
             server.kill();
             let listen = server.url.trim_start_matches("http://").to_owned();
             server = serve(folder, &listen).map_err(|error| error.to_string())?;
             Ok(())
         };
-        Ok(run(options, kill_and_restart).await?)
+        Ok(run(options, restart_killed).await?)
     }
 }
 
@@ -76,7 +98,9 @@ fn check_folder(folder: &Path) -> Check {
         Ok(verdict) => (verdict.faults.join("; "), false),
         Err(error) => (error.to_string(), false),
     };
-    let meaning = "every entry of the journal was applied again, and every invariant judged".to_owned();
+    let meaning = "every entry that the journal has was applied again and fits; every shard whose first entry is there was audited entry by entry, any \
+                   other by its records; a start makes the same states"
+        .to_owned();
     Check { name: "verify".to_owned(), found, holds, meaning }
 }
 

@@ -1,6 +1,7 @@
 //! `nevertwice journal inspect`: shows what lies in the journal of a stopped or copied data folder.
 
 use std::error::Error;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -9,6 +10,8 @@ use clap::{Args, Subcommand};
 use nevertwice_core::Entry;
 use nevertwice_local::inspect::{Batch, Inspection};
 use nevertwice_local::storage::FileStorage;
+
+use crate::output::report;
 
 /// Looks at a journal.
 #[derive(Subcommand, Debug)]
@@ -48,52 +51,58 @@ impl JournalCommand {
 impl InspectArgs {
     fn run(&self) -> Result<ExitCode, Box<dyn Error>> {
         let inspection = Inspection::open(Arc::new(FileStorage::open(&self.data)?))?;
-        for (name, snapshot) in inspection.snapshots()? {
-            match snapshot {
-                Ok(verified) => println!("snapshot {name}: {} records after batch {}", verified.records, verified.floor.batch),
-                Err(bad) => println!("snapshot {name} does not count: {bad}"),
+        let mut code = ExitCode::SUCCESS;
+        report(|out| {
+            for (name, snapshot) in inspection.snapshots()? {
+                match snapshot {
+                    Ok(verified) => writeln!(out, "snapshot {name}: {} records after batch {}", verified.records, verified.floor.batch)?,
+                    Err(bad) => writeln!(out, "snapshot {name} does not count: {bad}")?,
+                }
             }
-        }
-        let mut lines = 0;
-        let damage = inspection.batches(|batch| {
-            if batch.frame.batch >= self.from_batch {
-                self.show(batch, &mut lines);
+            let mut lines = 0;
+            let mut written = Ok(());
+            let damage = inspection.batches(|batch| {
+                if batch.frame.batch >= self.from_batch {
+                    written = self.show(out, batch, &mut lines);
+                }
+                written.is_ok() && lines < self.lines
+            })?;
+            written?;
+            if let Some(damage) = damage {
+                code = ExitCode::FAILURE;
+                writeln!(out, "DAMAGE {damage}")?;
             }
-            lines < self.lines
+            Ok(())
         })?;
-        match damage {
-            None => Ok(ExitCode::SUCCESS),
-            Some(damage) => {
-                println!("DAMAGE {damage}");
-                Ok(ExitCode::FAILURE)
-            }
-        }
+        Ok(code)
     }
 
-    fn show(&self, batch: &Batch<'_>, lines: &mut u64) {
+    fn show(&self, out: &mut dyn Write, batch: &Batch<'_>, lines: &mut u64) -> io::Result<()> {
         let frame = batch.frame;
         if self.shard.is_none() {
-            println!(
+            writeln!(
+                out,
                 "segment {} byte {}: batch {}, {} entries, {} bytes",
                 frame.segment,
                 frame.offset,
                 frame.batch,
                 frame.entries,
                 frame.payload.len()
-            );
+            )?;
             *lines += 1;
         }
         if !self.entries && self.shard.is_none() {
-            return;
+            return Ok(());
         }
         for entry in &batch.entries {
             match entry {
-                Ok(entry) if self.shard.as_ref().is_none_or(|shard| entry.shard.to_string() == *shard) => println!("{}", line(entry)),
+                Ok(entry) if self.shard.as_ref().is_none_or(|shard| entry.shard.to_string() == *shard) => writeln!(out, "{}", line(entry))?,
                 Ok(_) => continue,
-                Err(error) => println!("  an entry can't be read: {error}"),
+                Err(error) => writeln!(out, "  an entry can't be read: {error}")?,
             }
             *lines += 1;
         }
+        Ok(())
     }
 }
 

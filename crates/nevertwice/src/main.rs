@@ -4,7 +4,9 @@ mod bench;
 mod child;
 mod demo;
 mod journal;
+mod output;
 mod serve;
+mod stop;
 mod verify;
 
 use std::error::Error;

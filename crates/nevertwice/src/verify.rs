@@ -13,6 +13,8 @@ use nevertwice_core::{ShardId, State};
 use nevertwice_local::inspect::{Contents, Inspection};
 use nevertwice_local::storage::FileStorage;
 
+use crate::output::report;
+
 /// Recomputes every invariant and the state hash from the journal of a stopped or copied data folder.
 #[derive(Args, Debug)]
 pub(crate) struct VerifyArgs {
@@ -26,14 +28,17 @@ impl VerifyArgs {
         let bar = ProgressBar::no_length().with_style(ProgressStyle::with_template("{spinner} {pos} entries, {per_sec}")?);
         let verdict = verify(&self.data, || bar.inc(1))?;
         bar.finish_and_clear();
-        for line in &verdict.lines {
-            println!("{line}");
-        }
-        for fault in &verdict.faults {
-            println!("FAULT {fault}");
-        }
-        println!("{}", if verdict.faults.is_empty() { "clean" } else { "not clean" });
-        Ok(if verdict.faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        let clean = verdict.faults.is_empty();
+        report(|out| {
+            for line in &verdict.lines {
+                writeln!(out, "{line}")?;
+            }
+            for fault in &verdict.faults {
+                writeln!(out, "FAULT {fault}")?;
+            }
+            Ok(writeln!(out, "{}", if clean { "clean" } else { "not clean" })?)
+        })?;
+        Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }
 
@@ -48,7 +53,8 @@ pub(crate) struct Verdict {
     pub(crate) entries: u64,
 }
 
-/// Applies the whole journal again, judges each entry, and compares with what a start of the server would make of the folder.
+/// Applies again what the journal has, and compares with what a start of the server would make of the folder. A shard whose first
+/// entry is there is judged entry by entry; of any other its records are, and whether its later entries fit.
 pub(crate) fn verify(data: &Path, mut progress: impl FnMut()) -> Result<Verdict, Box<dyn Error>> {
     let inspection = Inspection::open(Arc::new(FileStorage::open(data)?))?;
     let mut verdict = Verdict::default();
@@ -63,7 +69,11 @@ pub(crate) fn verify(data: &Path, mut progress: impl FnMut()) -> Result<Verdict,
     let started = inspection.contents()?;
     for state in contents.states.shards() {
         verdict.lines.push(format!("{} at {}: hash {}", state.shard(), state.position(), state.state_hash()));
-        verdict.faults.extend(judge(state, auditors.get_mut(state.shard()), started.states.shard(state.shard())));
+        let auditor = auditors.get_mut(state.shard());
+        if auditor.is_none() {
+            verdict.lines.push(format!("{}: judged from its records: its first entries lie below the oldest snapshot", state.shard()));
+        }
+        verdict.faults.extend(judge(state, auditor, started.states.shard(state.shard())));
     }
     verdict.entries = contents.report.entries;
     verdict.lines.push(format!("{} entries applied, {} bytes of torn tail", contents.report.entries, contents.report.journal.cut_bytes));
@@ -78,7 +88,7 @@ fn replay(inspection: &Inspection, verdict: &mut Verdict, progress: &mut impl Fn
     let mut broken: BTreeMap<ShardId, String> = BTreeMap::new();
     let contents = inspection.replay(|_, entry| {
         progress();
-        // A shard whose first entry lies below the oldest snapshot is judged by its records alone.
+        // Without its first entry an auditor would know nothing of what is in the shard already.
         if entry.position.seq == 1 {
             auditors.insert(entry.shard.clone(), Auditor::new(entry.shard.clone()));
         }

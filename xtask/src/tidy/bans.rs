@@ -173,6 +173,33 @@ const BANS: &[Ban] = &[
             passed: &["use std::fmt;", "#[cfg(test)] mod tests { use std::fs; }"],
         },
     },
+    Ban {
+        rule: Rule {
+            name: "server-decides",
+            why: "decisions are made in one place per shard, the backend; a second place decides on another state",
+            instead: "`Backend::submit` for a decision, `Backend::read` for what a shard holds",
+        },
+        patterns: &["nevertwice_core::State", "core::State", ".decide(", ".apply("],
+        within: &["crates/nevertwice-server/src/"],
+        except: &[],
+        in_tests_too: false,
+        examples: Examples {
+            path: "crates/nevertwice-server/src/routes.rs",
+            caught: &[
+                "use nevertwice_core::State;",
+                "use nevertwice_core::{Entry, State};",
+                "use nevertwice_core as core; fn f(state: &core::State) {}",
+                "fn f() { state.decide(&command, at_ms) }",
+                "fn f() { state.apply(&entry); }",
+            ],
+            passed: &[
+                "use nevertwice_core::{BookingState, StateHash};",
+                "use axum::extract::State;",
+                "fn f() { backend.submit(request) }",
+                "#[cfg(test)] mod tests { use nevertwice_core::State; }",
+            ],
+        },
+    },
 ];
 
 const REASONED: Rule = Rule {

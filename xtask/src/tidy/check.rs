@@ -34,6 +34,7 @@ fn check(tree: &Tree, machine_folders: &[String]) -> (Vec<Finding>, usize) {
         findings.extend(words::check(path, text, machine_folders));
     }
     findings.extend(documents::links(tree));
+    findings.extend(documents::unlisted(tree));
     findings.extend(documents::error_pages(tree, &sources));
     findings.sort();
     findings.dedup();
@@ -54,12 +55,14 @@ mod tests {
             ("crates/nevertwice-api/src/lib.rs", "mod errors;\n"),
             ("crates/nevertwice-api/src/errors.rs", "errors! { Gone = \"gone\", 410, final, \"Gone\"; }\n"),
             ("README.md", "[gone](gone.md)\n"),
+            ("docs/a.md", concat!("@", "@LATER\n")),
         ]);
         let (findings, sources) = check(&tree, &[]);
         assert_eq!(sources, 4);
         let mut rules: Vec<&str> = findings.iter().map(|finding| finding.rule.name).collect();
         rules.sort_unstable();
-        assert_eq!(rules, ["broken-link", "code-without-page", "contents-only", "dead-file", "trailing-space", "unfinished", "vague-name"]);
+        let expected = ["broken-link", "code-without-page", "contents-only", "dead-file", "placeholder", "trailing-space"];
+        assert_eq!(rules, [&expected[..], &["unfinished", "unlisted-page", "vague-name"]].concat());
     }
 
     #[test]

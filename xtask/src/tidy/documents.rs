@@ -1,6 +1,6 @@
-//! Documents that lead somewhere: links between files, and a page for every error code.
+//! Documents that lead somewhere and are led to: links between files, the table of contents, and a page for every error code.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
@@ -10,6 +10,12 @@ use super::tree::{Tree, folder_of, is_within, normalise};
 
 const BROKEN_LINK: Rule =
     Rule { name: "broken-link", why: "a reader who follows it finds nothing", instead: "name the file where it is now, or drop the link" };
+
+const UNLISTED: Rule = Rule {
+    name: "unlisted-page",
+    why: "a page that the table of contents does not name is found by nobody",
+    instead: "give it a row in docs/README.md",
+};
 
 const NO_PAGE: Rule = Rule {
     name: "code-without-page",
@@ -32,33 +38,58 @@ const BLIND: Rule = Rule {
 /// Where the catalogue of error codes may lie.
 const CATALOGUE: &[&str] = &["crates/nevertwice-api/src/errors.rs", "crates/nevertwice-api/src/errors/"];
 const PAGES: &str = "docs/errors/";
+const CONTENTS: &str = "docs/README.md";
 
 pub(super) fn links(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.texts().filter(|(path, _)| path.ends_with(".md")) {
-        for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter() {
-            let (Event::Start(Tag::Link { dest_url, .. }) | Event::Start(Tag::Image { dest_url, .. })) = event else {
-                continue;
-            };
-            if !leads_somewhere(tree, path, &dest_url) {
-                let line = text[..range.start].matches('\n').count() + 1;
-                findings.push(Finding::new(path, line, format!("link to `{dest_url}`"), BROKEN_LINK));
+        for (link, at) in links_in(text) {
+            if !leads_somewhere(tree, path, &link) {
+                let line = text[..at].matches('\n').count() + 1;
+                findings.push(Finding::new(path, line, format!("link to `{link}`"), BROKEN_LINK));
             }
         }
     }
     findings
 }
 
+/// Links and pictures, and where in the text each begins.
+fn links_in(text: &str) -> impl Iterator<Item = (String, usize)> {
+    Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter().filter_map(|(event, range)| match event {
+        Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => Some((dest_url.into_string(), range.start)),
+        _ => None,
+    })
+}
+
 fn leads_somewhere(tree: &Tree, from: &str, link: &str) -> bool {
-    let target = link.split(['#', '?']).next().unwrap_or_default();
+    let target = target(link);
     if target.is_empty() || link.contains("://") || link.starts_with("mailto:") {
         return true;
     }
+    resolve(from, target).is_some_and(|path| tree.has(&path))
+}
+
+/// The link without the place in the page.
+fn target(link: &str) -> &str {
+    link.split(['#', '?']).next().unwrap_or_default()
+}
+
+/// The path that a link to a file means; nothing if it leaves the repository.
+fn resolve(from: &str, target: &str) -> Option<String> {
     let path = match target.strip_prefix('/') {
         Some(from_root) => normalise(from_root),
         None => normalise(&format!("{}/{target}", folder_of(from))),
     };
-    path.is_some_and(|path| tree.has(&path.replace("%20", " ")))
+    path.map(|path| path.replace("%20", " "))
+}
+
+/// Pages directly under `docs/` that the table of contents does not link to.
+pub(super) fn unlisted(tree: &Tree) -> Vec<Finding> {
+    let contents = tree.texts().find(|(path, _)| *path == CONTENTS).map_or("", |(_, text)| text);
+    let listed: BTreeSet<String> = links_in(contents).filter_map(|(link, _)| resolve(CONTENTS, target(&link))).collect();
+    let pages = tree.texts().map(|(path, _)| path).filter(|path| is_within(path, "docs/*") && path.ends_with(".md") && *path != CONTENTS);
+    let missing = pages.filter(|page| !listed.contains(*page));
+    missing.map(|page| Finding::new(page, 1, format!("{CONTENTS} does not list it"), UNLISTED)).collect()
 }
 
 /// Codes and pages, once there is a catalogue.
@@ -135,6 +166,19 @@ mod tests {
         let text = "[web](https://example.com/x.md) [top](#top) [folder](docs) [mail](mailto:a@example.com)\n\
                     `[code](gone.md)`\n\n```text\n[code](gone.md)\n```\n\n| a |\n|---|\n| [self](README.md) |\n";
         assert_eq!(links(&Tree::of(&[("README.md", text), ("docs/a.md", "")])), []);
+    }
+
+    #[test]
+    fn a_page_that_the_contents_do_not_list_is_found() {
+        let files = [("docs/a.md", ""), ("docs/b.md", ""), ("docs/adr/0001.md", ""), ("docs/picture.png", ""), ("README.md", "")];
+        let unlisted = |contents: Option<&str>| {
+            let contents = contents.map(|text| ("docs/README.md", text));
+            let files: Vec<_> = files.into_iter().chain(contents).collect();
+            unlisted(&Tree::of(&files)).into_iter().map(|finding| finding.path).collect::<Vec<_>>()
+        };
+        assert_eq!(unlisted(Some("| [A](a.md#top) |\n\n[b](/docs/b.md)\n")), [""; 0]);
+        assert_eq!(unlisted(Some("[A](a.md), b.md and [b](adr/b.md)\n")), ["docs/b.md"]);
+        assert_eq!(unlisted(None), ["docs/a.md", "docs/b.md"]);
     }
 
     fn pages(files: &[(&str, &str)]) -> Vec<(Rule, String)> {

@@ -19,6 +19,12 @@ const UNFINISHED: Rule = Rule {
 // Put together, so that this file passes its own rule.
 const UNFINISHED_WORDS: &[&str] = &[concat!("FIX", "ME"), concat!("XX", "X")];
 
+const PLACEHOLDER: Rule = Rule {
+    name: "placeholder",
+    why: "a page with a hole in it says less than no page",
+    instead: "write what belongs there, or drop the sentence",
+};
+
 const TRAILING_SPACE: Rule =
     Rule { name: "trailing-space", why: "it makes differences where nothing differs", instead: "end the line after its last character" };
 
@@ -67,6 +73,11 @@ pub(super) fn check(path: &str, text: &str, machine_folders: &[String]) -> Vec<F
         for word in UNFINISHED_WORDS.iter().filter(|word| has_word(note, word) && !note.contains(&format!("`{word}`"))) {
             add(number, format!("`{word}`"), UNFINISHED);
         }
+        if path.ends_with(".md")
+            && let Some(marker) = placeholder(line)
+        {
+            add(number, format!("`{marker}`"), PLACEHOLDER);
+        }
         let folders = MACHINE_FOLDERS.iter().copied().chain(machine_folders.iter().map(String::as_str));
         if let Some(folder) = folders.into_iter().find(|folder| has_path(line, folder)) {
             add(number, format!("`{folder}`"), MACHINE_PATH);
@@ -108,6 +119,13 @@ fn has_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| !line[..at].ends_with(is_part) && !line[at + word.len()..].starts_with(is_part))
 }
 
+/// A marker of two `@` and a capital letter, as it is put where something is to be filled in.
+fn placeholder(line: &str) -> Option<&str> {
+    let mut capitals = line.char_indices().filter(|(_, letter)| letter.is_ascii_uppercase()).map(|(at, _)| at);
+    let start = capitals.find(|at| line[..*at].ends_with("@@"))?.saturating_sub(2);
+    line[start..].split(|c: char| c != '@' && c != '_' && !c.is_alphanumeric()).next()
+}
+
 /// The folder, not as the tail of a longer path or of an address.
 fn has_path(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| {
@@ -140,6 +158,18 @@ mod tests {
             assert_eq!(rules("crates/a/src/a.rs", &format!("/// The team `{word}`.\n")), []);
             assert_eq!(rules("docs/a.md", &format!("PRE{word}S\n")), []);
         }
+    }
+
+    #[test]
+    fn placeholders_of_pages_are_found() {
+        for text in ["It takes @@FIGURE ms.\n", "`@@A`\n", "@@@X@@\n"] {
+            assert_eq!(rules("docs/a.md", text), [PLACEHOLDER], "{text}");
+        }
+        for text in ["@@ -1,2 +1,2 @@ fn f()\n", "a@@b\n", "@A\n"] {
+            assert_eq!(rules("docs/a.md", text), [], "{text}");
+        }
+        assert_eq!(rules("crates/a/src/a.rs", "// @@A\n"), []);
+        assert_eq!(check("docs/a.md", "see @@A_B, later\n", &[])[0].what, "`@@A_B`");
     }
 
     #[test]

@@ -5,8 +5,9 @@
 //! calls the caller's hook, which kills the server and starts it again on the same folder; the clients go on with the same
 //! keys. In the end it asks again whatever it does not know, reads the final state, and judges ([`crate::record`]).
 //!
-//! The seed fixes the plan: who trades in which manner, who books what and when, whose replies are lost. What the crowd meets
-//! depends on the interleaving of the run, as in life, so two runs of a seed have the same plan and not the same fills.
+//! The seed fixes the plan: who trades in which manner, who books what and when. What the crowd meets, and which request loses
+//! its reply, depends on the interleaving of the run, as in life: two runs of a seed have the same plan and not the same fills.
+//! `docs/demo.md` tells the whole with its figures.
 //!
 //! Reading order: [`Options`], then `run`, `ask` (one intent until its fate is known), `market` and `sale`.
 

@@ -114,7 +114,7 @@ fn job(name: &str, effect: &str, meter: &Meter, intents: u64, effects: u64, fact
         replays: meter.replays,
         lost_on_purpose: meter.lost_on_purpose,
         overlapping: meter.overlapping,
-        lost_to_the_kill: meter.lost_otherwise,
+        lost_otherwise: meter.lost_otherwise,
         rejections: meter.rejections.clone(),
         latency: meter.latency.clone(),
         facts,

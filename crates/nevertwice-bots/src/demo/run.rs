@@ -28,10 +28,10 @@ const SETTLERS: usize = 16;
 
 /// Runs the demonstration against an empty server at [`Options::base_url`].
 ///
-/// When half of the plan is done, `kill_and_restart` is awaited once: it has to end the server by SIGKILL, start it again on the
+/// When half of the plan is done, `restart_killed` is awaited once: it has to end the server by SIGKILL, start it again on the
 /// same data folder and the same address, and return when the new one is started; it need not be ready yet. The crowd goes on
 /// meanwhile. Verification of the journal, which needs the server stopped, is the caller's: see [`Demo::report`].
-pub async fn run<H>(options: Options, kill_and_restart: H) -> Result<Demo, DemoError>
+pub async fn run<H>(options: Options, restart_killed: H) -> Result<Demo, DemoError>
 where
     H: AsyncFnOnce() -> Result<(), String>,
 {
@@ -50,7 +50,7 @@ where
     set_up(&shared, &options, &squads, &accounts, &list).await?;
     bars.say("the crowd trades and books");
     let crowd = Crowd { options: &options, shared: &shared, seed: &seed, timeline: &timeline, squads: &squads };
-    let (mut told, queue) = crowd.go(traders, arrivals, kill_and_restart, &bars).await?;
+    let (mut told, queue) = crowd.go(traders, arrivals, restart_killed, &bars).await?;
 
     bars.say("asking again what is not known");
     settle(&shared, &seed, &mut told).await?;
@@ -102,7 +102,7 @@ impl Crowd<'_> {
         self,
         traders: Vec<Trader>,
         arrivals: Vec<Arrival>,
-        kill_and_restart: H,
+        restart_killed: H,
         bars: &Bars,
     ) -> Result<(Told, Arc<Queue>), DemoError>
     where
@@ -118,7 +118,7 @@ impl Crowd<'_> {
         self.send_candidates(&queue, &mut workers);
 
         let mut told = Told { doors_open: self.shared.began.elapsed(), ..Told::default() };
-        let mut hook = Some(kill_and_restart);
+        let mut hook = Some(restart_killed);
         loop {
             tokio::select! {
                 over = workers.join_next() => match over {
@@ -146,7 +146,7 @@ impl Crowd<'_> {
     }
 
     fn send_traders(&self, traders: Vec<Trader>, workers: &mut JoinSet<Result<Over, DemoError>>) {
-        let listed = self.squads.players().map(|player| (player.instrument.clone(), base_of(player.position)));
+        let listed = self.squads.players().map(|player| (player.instrument.clone(), base_of(player.playing_position)));
         let listed: Vec<(String, i64)> = listed.collect();
         let bases: BTreeMap<String, i64> = listed.iter().cloned().collect();
         let board = Arc::new(Board::new(listed));

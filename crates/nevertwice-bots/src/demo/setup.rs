@@ -29,8 +29,8 @@ const CONNECTIONS: usize = 32;
 const HOLD_MS: i64 = 3_600_000;
 
 /// A player's base in cents, by where he plays.
-pub(super) fn base_of(position: PlayingPosition) -> i64 {
-    match position {
+pub(super) fn base_of(playing_position: PlayingPosition) -> i64 {
+    match playing_position {
         PlayingPosition::Goalkeeper => 800,
         PlayingPosition::Defender => 1_000,
         PlayingPosition::Midfielder => 1_400,
@@ -74,7 +74,7 @@ pub(super) async fn set_up(
     for player in squads.players() {
         let instrument = player.instrument.clone();
         let key = format!("list-{instrument}");
-        let body = wire::ListInstrument { instrument, base: base_of(player.position), slope: SLOPE };
+        let body = wire::ListInstrument { instrument, base: base_of(player.playing_position), slope: SLOPE };
         steps.push_back(step(shared, format!("/v1/markets/{MARKET}/instruments"), &body, key)?);
     }
     for account in accounts {

@@ -82,7 +82,7 @@ fn figures(report: &Report) -> Markup {
         ("replays", |job| job.replays),
         ("replies lost on purpose", |job| job.lost_on_purpose),
         ("… of these retried while the first was under way", |job| job.overlapping),
-        ("replies lost to the kill", |job| job.lost_to_the_kill),
+        ("replies lost otherwise", |job| job.lost_otherwise),
     ];
     markup! {
         section {

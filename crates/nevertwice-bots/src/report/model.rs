@@ -38,8 +38,8 @@ pub struct Job {
     pub lost_on_purpose: u64,
     /// Of their retries, those sent while the first was still under way.
     pub overlapping: u64,
-    /// Replies lost to the kill, or late.
-    pub lost_to_the_kill: u64,
+    /// Replies lost otherwise: to the kill, or late.
+    pub lost_otherwise: u64,
     /// Refusals by code.
     pub rejections: BTreeMap<String, u64>,
     /// Latency of the whole replies.

@@ -50,7 +50,7 @@ fn figures(out: &mut String, report: &Report) -> std::fmt::Result {
         row("replays", grouped(job.replays));
         row("replies lost on purpose", grouped(job.lost_on_purpose));
         row("  retried while under way", grouped(job.overlapping));
-        row("replies lost to the kill", grouped(job.lost_to_the_kill));
+        row("replies lost otherwise", grouped(job.lost_otherwise));
         for (name, value) in &job.facts {
             row(name, value.clone());
         }

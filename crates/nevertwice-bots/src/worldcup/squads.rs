@@ -33,7 +33,7 @@ pub struct Player {
     /// His shirt number.
     pub number: u32,
     /// Where he plays.
-    pub position: PlayingPosition,
+    pub playing_position: PlayingPosition,
 }
 
 /// One team's players.
@@ -78,7 +78,7 @@ impl Squads {
                 if !seen.insert(instrument.clone()) {
                     return Err(DataError::DoubledInstrument { instrument });
                 }
-                players.push(Player { instrument, name: player.name, number: player.number, position: player.position });
+                players.push(Player { instrument, name: player.name, number: player.number, playing_position: player.playing_position });
             }
             teams.push(Squad { team: file.team, code: file.code, group: file.group, players });
         }
@@ -121,6 +121,7 @@ struct SquadFile {
 #[derive(Deserialize)]
 struct PlayerFile {
     number: u32,
-    position: PlayingPosition,
+    #[serde(rename = "position")]
+    playing_position: PlayingPosition,
     name: String,
 }

@@ -24,7 +24,7 @@ fn job(name: &str, effect: &str, codes: &[(&str, u64)], seed: &mut Seed) -> Job 
         replays: 4_321,
         lost_on_purpose: 6_001,
         overlapping: 3_010,
-        lost_to_the_kill: 148,
+        lost_otherwise: 148,
         rejections: codes.iter().map(|(code, count)| ((*code).to_owned(), *count)).collect(),
         latency,
         facts: vec![("goals".into(), "294".into())],
@@ -140,19 +140,4 @@ fn nothing_to_draw_is_left_out() {
     report.levels.clear();
     assert_eq!(html(&report).matches("<svg").count(), 0);
     assert!(text(&report).contains("PASSED"));
-}
-
-/// Writes a sample where a person can look at it: `REPORT_SAMPLE=folder cargo test -p nevertwice-bots sample_page`.
-#[test]
-fn sample_page() {
-    let Ok(folder) = std::env::var("REPORT_SAMPLE") else {
-        return;
-    };
-    let mut broken = World::busy();
-    broken.market.accounts.get_mut("ann").expect("opened").balance += 1;
-    for (name, world) in [("good", World::busy()), ("bad", broken)] {
-        let report = sample(&world);
-        std::fs::write(format!("{folder}/{name}.html"), html(&report)).expect("a folder to write to");
-        println!("{}", text(&report));
-    }
 }

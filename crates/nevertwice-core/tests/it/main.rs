@@ -3,6 +3,7 @@
 mod auditor;
 mod bookings;
 mod curve;
+mod documented_limits;
 mod export;
 mod fields;
 mod intents;

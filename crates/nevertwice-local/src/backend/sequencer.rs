@@ -44,6 +44,16 @@ impl Shard {
     }
 }
 
+/// What a shard answered, and how much of it is durable.
+struct Found<T> {
+    answer: T,
+    position: Position,
+    /// All that the answer rests on is durable.
+    safe: bool,
+    /// The last durable position.
+    durable: Position,
+}
+
 /// What one turn is decided under.
 #[derive(Clone, Copy, Default)]
 struct Now {
@@ -194,21 +204,25 @@ impl Sequencer {
         false
     }
 
+    /// Asks a shard's state. One that nobody opened answers as an empty one, which is safe: only an accepted opening makes it a
+    /// shard, since strangers may name as many as they like.
+    fn ask<T>(&mut self, id: &ShardId, question: impl FnOnce(&State) -> T) -> Found<T> {
+        match self.shards.get_mut(id) {
+            Some(shard) => {
+                let safe = shard.is_safe(self.now.durable_ticket);
+                Found { answer: question(&shard.state), position: shard.state.position(), safe, durable: shard.durable }
+            }
+            None => {
+                let unopened = State::new(id.clone(), self.epoch, self.seed);
+                Found { answer: question(&unopened), position: unopened.position(), safe: true, durable: unopened.position() }
+            }
+        }
+    }
+
     fn submit(&mut self, request: Request, reply: Reply<Answer>) {
         let at_ms = self.now.at_ms;
         let must_wait = self.level == Level::Journaled || request.levels.contains(Level::Journaled);
-        let unopened;
-        let (decision, position, safe, durable) = match self.shards.get_mut(&request.shard) {
-            Some(shard) => {
-                let safe = shard.is_safe(self.now.durable_ticket);
-                (shard.state.decide(&request.command, at_ms), shard.state.position(), safe, shard.durable)
-            }
-            None => {
-                // Only an accepted opening makes it a shard: strangers may name as many as they like.
-                unopened = State::new(request.shard.clone(), self.epoch, self.seed);
-                (unopened.decide(&request.command, at_ms), Position::default(), true, Position::default())
-            }
-        };
+        let Found { answer: decision, position, safe, durable } = self.ask(&request.shard, |state| state.decide(&request.command, at_ms));
         if let Decision::Accepted(entry) = decision {
             return self.accept(&request.shard, entry, must_wait, reply);
         }
@@ -269,17 +283,7 @@ impl Sequencer {
     }
 
     fn read(&mut self, shard: &ShardId, query: &Query, level: Level, reply: Reply<Reading>) {
-        let unopened;
-        let (view, position, safe) = match self.shards.get_mut(shard) {
-            Some(shard) => {
-                let safe = shard.is_safe(self.now.durable_ticket);
-                (shard.state.read(query), shard.state.position(), safe)
-            }
-            None => {
-                unopened = State::new(shard.clone(), self.epoch, self.seed);
-                (unopened.read(query), Position::default(), true)
-            }
-        };
+        let Found { answer: view, position, safe, .. } = self.ask(shard, |state| state.read(query));
         if self.now.poisoned && !safe {
             return drop(reply.send(Err(Failure::JournalFailed)));
         }
@@ -311,12 +315,8 @@ impl Sequencer {
     }
 
     fn hash(&mut self, shard: &ShardId, reply: Reply<(Position, StateHash)>) {
-        let Some(shard) = self.shards.get_mut(shard) else {
-            let unopened = State::new(shard.clone(), self.epoch, self.seed);
-            return drop(reply.send(Ok((unopened.position(), unopened.state_hash()))));
-        };
-        let safe = shard.is_safe(self.now.durable_ticket);
-        let hash = (shard.state.position(), shard.state.state_hash());
+        let Found { answer: hash, position, safe, .. } = self.ask(shard, State::state_hash);
+        let hash = (position, hash);
         if safe {
             drop(reply.send(Ok(hash)));
         } else if self.now.poisoned {

@@ -140,7 +140,7 @@ impl Recovery {
     /// The beginning of the new segment: the unproven frames again, and the seal.
     fn head(&self, segment: u64) -> Result<(Vec<u8>, Start), OpenError> {
         let epoch = self.epoch();
-        let (proven, rest) = self.scan.proven_and_rest();
+        let (proven, rest) = self.scan.split_at_proven();
         let mut head = Vec::new();
         let mut crc_before = proven.last().map_or(0, |frame| frame.crc);
         let mut buffer = FrameBuffer::new();
@@ -175,7 +175,7 @@ impl Recovery {
     fn clean(&self) -> Result<(), IoFailure> {
         let storage = self.storage.as_ref();
         remove_if_there(storage, FILLING)?;
-        let (proven, _) = self.scan.proven_and_rest();
+        let (proven, _) = self.scan.split_at_proven();
         let last = proven.last().map_or(0, |frame| frame.segment);
         for segment in &self.scan.segments {
             let name = segment_name(segment.number);

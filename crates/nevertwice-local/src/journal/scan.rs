@@ -106,7 +106,7 @@ impl Scan {
     }
 
     /// The frames that were durable for certain, and those of the last part, which may never have been synced.
-    pub(crate) fn proven_and_rest(&self) -> (&[FrameRef], &[FrameRef]) {
+    pub(crate) fn split_at_proven(&self) -> (&[FrameRef], &[FrameRef]) {
         self.chain.split_at(self.chain.partition_point(|frame| frame.batch <= self.proven))
     }
 

@@ -1,3 +1,5 @@
 //! The binary, as whoever starts it sees it.
 
+mod demo;
+mod reports;
 mod serve;

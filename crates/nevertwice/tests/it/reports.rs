@@ -1,0 +1,71 @@
+//! The commands that report on a data folder, as processes.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use nevertwice_api::{Backend as _, Levels, NoObserver, Request};
+use nevertwice_core::{
+    Action, Command as Ask, IdempotencyKey, Intent, ListInstrument, MarketLimits, MarketMode, Name, OpenMarket, Principal, ShardId,
+};
+use nevertwice_local::clock::SystemClock;
+use nevertwice_local::storage::FileStorage;
+use nevertwice_local::{LocalBackend, LocalOptions};
+use tempfile::TempDir;
+
+fn name(text: &str) -> Name {
+    Name::new(text).expect("a name")
+}
+
+/// The data folder of a market with so many instruments, in small segments, with a snapshot after every twenty.
+fn folder(instruments: usize) -> TempDir {
+    let folder = TempDir::new().expect("a folder can be made");
+    let storage = FileStorage::create(folder.path()).expect("it takes files");
+    let mut options = LocalOptions::default();
+    options.journal.segment_bytes = 64 << 10;
+    let (backend, _) = LocalBackend::open(Arc::new(storage), Arc::new(SystemClock), Arc::new(NoObserver), &options).expect("it opens");
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime can be made");
+    let limits = MarketLimits { quantity_max: 9, holding_max: 9, house_loss_max: 0 };
+    let open = OpenMarket { decimals: 2, fee_bps: 0, limits, mode: MarketMode::Open, retention_ms: 86_400_000 };
+    let listed = (1..=instruments).map(|number| ListInstrument { instrument: name(&format!("i-{number}")), base: 100, slope: 1 }.into());
+    for (number, action) in std::iter::once(Action::from(open)).chain(listed).enumerate() {
+        let key = IdempotencyKey::new(&format!("k-{number}")).expect("a key");
+        let intent = Intent { principal: Principal::new("desk").expect("a principal"), key, fingerprint: [0; 32], expires_at: None };
+        let request = Request { shard: ShardId::market(name("cup")), command: Ask { intent, action }, levels: Levels::NONE };
+        runtime.block_on(backend.submit(request)).expect("it is decided");
+        if number > 0 && number % 20 == 0 {
+            runtime.block_on(backend.snapshot()).expect("a snapshot is made");
+        }
+    }
+    folder
+}
+
+fn command(arguments: &[&str], data: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nevertwice"));
+    command.args(arguments).arg("--data").arg(data).stderr(Stdio::piped());
+    command
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_failure() {
+    let folder = folder(3);
+    for arguments in [&["journal", "inspect", "--entries"][..], &["verify"]] {
+        let (reader, writer) = std::io::pipe().expect("a pipe can be made");
+        drop(reader);
+        let output = command(arguments, folder.path()).stdout(writer).output().expect("the binary starts");
+        assert!(output.status.success() && output.stderr.is_empty(), "{arguments:?}: {output:?}");
+        let read = command(arguments, folder.path()).output().expect("the binary starts");
+        assert!(read.status.success() && !read.stdout.is_empty(), "{arguments:?}: {read:?}");
+    }
+}
+
+#[test]
+fn verify_says_which_shard_it_can_only_judge_from_its_records() {
+    let told = "market/cup: judged from its records: its first entries lie below the oldest snapshot";
+    for (instruments, pruned) in [(3, false), (80, true)] {
+        let output = command(&["verify"], folder(instruments).path()).output().expect("the binary starts");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.ends_with("clean\n"), "{text}");
+        assert_eq!(text.lines().any(|line| line == told), pruned, "{text}");
+    }
+}
