@@ -15,6 +15,10 @@ const PRINCIPAL: &str = "principal";
 /// The principal of what the server does by itself. Nobody from outside may use it, or they could claim its keys.
 pub(crate) const OWN_PRINCIPAL: &str = "nevertwice";
 
+/// Whose intents those are that come with the operator's key and name nobody. A service can't use it, or it could take the
+/// operator's keys before the operator does.
+const OPERATOR_PRINCIPAL: &str = "operator";
+
 /// What a route asks of its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
@@ -124,7 +128,7 @@ impl Credentials {
                 )),
             },
             (_, Role::Operator) => {
-                let default = if self.are_configured() { "operator" } else { "local" };
+                let default = if self.are_configured() { OPERATOR_PRINCIPAL } else { "local" };
                 Ok(Caller { role, principal: principal(headers)?.map_or_else(|| default_principal(default), Ok)? })
             }
         }
@@ -151,8 +155,10 @@ fn principal(headers: &HeaderMap) -> Result<Option<Principal>, Refusal> {
 
 /// Checks a principal that comes from outside.
 pub(crate) fn outside_principal(text: &str) -> Result<Principal, Refusal> {
-    if text == OWN_PRINCIPAL {
-        return Err(invalid_principal("The principal `nevertwice` is the server's own"));
+    if text == OWN_PRINCIPAL || text == OPERATOR_PRINCIPAL {
+        return Err(invalid_principal(
+            "The principals `nevertwice` and `operator` belong to the server's own work and to the operator's key",
+        ));
     }
     Principal::new(text).map_err(|error| invalid_principal(format!("The principal is not 1 to 128 visible ASCII characters: {error}")))
 }

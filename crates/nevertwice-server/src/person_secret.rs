@@ -6,6 +6,7 @@ use std::path::Path;
 
 use data_encoding::HEXLOWER_PERMISSIVE;
 use nevertwice_api::ErrorCode;
+use nevertwice_api::person::SaleKey;
 
 use crate::error::StartError;
 
@@ -22,6 +23,27 @@ pub fn load_or_create(path: &Path, data: &Path) -> Result<[u8; 32], StartError> 
         }
         Err(error) if error.kind() == ErrorKind::NotFound => create(path),
         Err(error) => Err(refuse(path, format!("can't be opened: {error}"))),
+    }
+}
+
+/// What tells in the data folder with which secret its data were made, without telling the secret.
+const CHECK: &str = "person-key.check";
+
+/// Refuses a secret other than the one that the data were made with: it would make strangers of all who are in them, and give
+/// them second seats. The first call for a folder writes down what the later ones compare with.
+///
+/// # Errors
+/// If the secret is another one, or the file in the folder can't be read or written.
+pub fn check(path: &Path, data: &Path, secret: &[u8; 32]) -> Result<(), StartError> {
+    let own = HEXLOWER_PERMISSIVE.encode(&SaleKey::derive(secret, "").email(CHECK)) + "\n";
+    let file = data.join(CHECK);
+    match std::fs::read_to_string(&file) {
+        Ok(known) if known == own => Ok(()),
+        Ok(_) => Err(refuse(path, format!("is not the one with which the data in {} were made", data.display()))),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            std::fs::write(&file, own).map_err(|error| refuse(path, format!("can't be noted in {}: {error}", file.display())))
+        }
+        Err(error) => Err(refuse(path, format!("can't be compared with {}: {error}", file.display()))),
     }
 }
 

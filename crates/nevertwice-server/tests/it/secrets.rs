@@ -89,3 +89,16 @@ fn a_refused_configuration_does_not_tell_the_keys() {
     assert!(error.contains("operator_key") && error.contains("service_key"), "{error}");
     assert!(!error.contains("short-secret") && !error.contains("sp ace"), "{error}");
 }
+
+/// Another person key would make strangers of all who are in the data, and give them second seats.
+#[test]
+fn a_person_key_that_the_data_were_not_made_with_is_refused() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let (path, data) = (folder.path().join("data.key"), folder.path());
+    nevertwice_server::check_person_secret(&path, data, &[1; 32]).expect("the first one is noted");
+    nevertwice_server::check_person_secret(&path, data, &[1; 32]).expect("the same is right");
+    let refused = nevertwice_server::check_person_secret(&path, data, &[2; 32]).expect_err("another is not");
+    assert_eq!(refused.code.code(), "configuration_invalid");
+    let noted = std::fs::read_to_string(data.join("person-key.check")).expect("it is noted");
+    assert!(!noted.contains(&"01".repeat(32)), "the key itself is not noted");
+}
