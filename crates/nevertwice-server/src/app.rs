@@ -36,7 +36,8 @@ pub(crate) struct App {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) gateway: Arc<dyn PaymentGateway>,
-    pub(crate) sandbox: Arc<Sandbox>,
+    /// The sandbox, if it is the gateway: its pages confirm payments on nobody's word but their own.
+    pub(crate) sandbox: Option<Arc<Sandbox>>,
     pub(crate) credentials: Credentials,
     pub(crate) limits: Limits,
     pub(crate) retention_ms: i64,
@@ -58,12 +59,18 @@ pub(crate) struct ReadOf {
 
 impl App {
     pub(crate) fn new(config: &Config, parts: crate::Parts, base_url: &str, work: mpsc::Sender<()>) -> Self {
-        let sandbox = Arc::new(Sandbox::new(base_url));
+        let (gateway, sandbox) = match parts.gateway {
+            Some(gateway) => (gateway, None),
+            None => {
+                let sandbox = Arc::new(Sandbox::new(base_url));
+                (Arc::clone(&sandbox) as Arc<dyn PaymentGateway>, Some(sandbox))
+            }
+        };
         Self {
             backend: parts.backend,
             metrics: parts.metrics,
             clock: parts.clock,
-            gateway: parts.gateway.unwrap_or_else(|| Arc::clone(&sandbox) as Arc<dyn PaymentGateway>),
+            gateway,
             sandbox,
             credentials: Credentials::new(config.operator_key.as_ref(), config.service_key.as_ref()),
             limits: config.limits(),

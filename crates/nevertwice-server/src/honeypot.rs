@@ -31,7 +31,7 @@ pub(crate) async fn answer(
     let at_ms = app.clock.now_ms();
     let hold_expires_at = at_ms.saturating_add(view.hold_ms);
     let payment = PaymentId::of(sale, booking);
-    let payment_url = payment.as_ref().and_then(|payment| app.sandbox.url(&sale.name, payment));
+    let payment_url = payment.as_ref().zip(app.sandbox.as_ref()).and_then(|(payment, sandbox)| sandbox.url(&sale.name, payment));
     let reference = reference(candidate);
     Ok(BookingAnswer {
         result: Admission {

@@ -40,7 +40,7 @@ pub use error::StartError;
 pub use local::open_local;
 pub use metrics::Metrics;
 pub use openapi::document as openapi_document;
-pub use payment::{Closed, GatewayError, PaymentGateway, PaymentStatus, Sandbox, Session};
+pub use payment::{Closed, GatewayError, PaymentGateway, PaymentStatus, Session};
 pub use person_secret::load_or_create as load_or_create_person_secret;
 pub use routes::{Content, Method, Route, routes};
 pub use server::{Parts, Server};

@@ -173,3 +173,16 @@ async fn a_paid_seat_is_paid_after_a_restart() {
     let replay = house.book("a", "A1", "north").await.json();
     assert_eq!((&replay["state"]["state"], &replay["result"]), (&json!("paid"), &booked["result"]));
 }
+
+#[tokio::test]
+async fn with_another_gateway_there_is_no_sandbox_that_confirms() {
+    let (house, _) = with_gateway().await;
+    let booked = house.book("a", "A1", "north").await.json();
+    let page = format!("/sandbox/payments/final/{}", booked["state"]["payment"].as_str().expect("a payment"));
+    for ask in [Ask::get(&page), Ask::new("POST", format!("{page}/pay")), Ask::new("POST", format!("{page}/decline"))] {
+        let answer = house.send(ask).await;
+        assert_eq!((answer.status, answer.code().as_str()), (404, "route_unknown"));
+    }
+    assert_eq!(house.booking(&booked["result"]["booking"]).await["state"], "paying");
+    assert_eq!(house.get("/v1/sales/final").await.result()["live"], 1);
+}
