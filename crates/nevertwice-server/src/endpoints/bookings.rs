@@ -28,7 +28,7 @@ pub(crate) async fn book(call: Box<Call>) -> Result<Reply, Refusal> {
     let code = code(&asked.code)?;
     let level = read_name("level", &asked.level)?;
     let email = email(&key, asked.email.as_deref())?;
-    let intent = call.intent(&["book", sale.name.as_str()])?;
+    let intent = call.intent_to_book(&sale.name, &asked, &code, &key)?;
     if asked.website.as_ref().is_some_and(|website| !website.is_empty()) {
         let answer = honeypot::answer(&call.app, &sale, &key.candidate(&code), &level, &intent).await?;
         return Reply::command(&answer, StatusCode::CREATED, false);

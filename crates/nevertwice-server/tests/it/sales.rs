@@ -154,3 +154,24 @@ async fn an_operator_releases_without_naming_the_owner_but_never_what_is_paid() 
     let all = house.get("/v1/sales/final/bookings").await.result();
     assert!(all["bookings"].is_array());
 }
+
+#[tokio::test]
+async fn another_spelling_of_the_same_code_and_address_is_a_replay() {
+    let house = House::open().await.with_sale().await;
+    let book = |code: &str, email: &str, level: &str| {
+        let body = json!({"code": code, "email": email, "level": level});
+        house.post("/v1/sales/final/bookings", "a", body)
+    };
+    let first = book(" d4", "dee@example.org", "north").await;
+    let again = book("D4", " DEE@example.org", "north").await;
+    assert_eq!((first.status, again.status), (201, 200), "{}", again.text);
+    assert_eq!(again.json()["result"], first.json()["result"]);
+    for other in [book("D4", "dee@example.org", "south"), book("A1", "dee@example.org", "north"), book("D4", "x@example.org", "north")] {
+        assert_eq!(other.await.code(), "fingerprint_mismatch");
+    }
+    // A member that is not there is another one than a member that is.
+    let without = house.book("a", "D4", "north").await;
+    assert_eq!(without.code(), "fingerprint_mismatch");
+    let unseen = json!({"code": "D4", "email": "dee@example.org", "level": "north", "website": ""});
+    assert_eq!(house.post("/v1/sales/final/bookings", "a", unseen).await.code(), "fingerprint_mismatch");
+}
