@@ -31,7 +31,7 @@ pub(crate) async fn book(call: Box<Call>) -> Result<Reply, Refusal> {
     let intent = call.intent_to_book(&sale.name, &asked, &code, &key)?;
     if asked.website.as_ref().is_some_and(|website| !website.is_empty()) {
         let answer = honeypot::answer(&call.app, &sale, &key.candidate(&code), &level, &intent).await?;
-        return Reply::command(&answer, StatusCode::CREATED, false);
+        return Reply::feigned(&answer, StatusCode::CREATED);
     }
     let admit = core::Admit { candidate: key.candidate(&code), email, level };
     let CommandCall { app, levels, .. } = call;

@@ -31,8 +31,8 @@ impl RouteNumber {
     }
 }
 
-/// Outcomes that are no problem: served, accepted, replayed.
-const FINE: [&str; 3] = ["served", "accepted", "replayed"];
+/// Outcomes that are no problem.
+const FINE: [&str; 4] = ["served", "accepted", "replayed", "feigned"];
 
 pub(crate) struct Requests(Vec<Endpoint>);
 
@@ -68,6 +68,7 @@ impl Requests {
             Ok(Outcome::Served) => endpoint.fine.first(),
             Ok(Outcome::Accepted) => endpoint.fine.get(1),
             Ok(Outcome::Replayed) => endpoint.fine.get(2),
+            Ok(Outcome::Feigned) => endpoint.fine.get(3),
             Err(code) => endpoint.refused.get(code as usize),
         };
         if let Some(counter) = counter {

@@ -113,6 +113,35 @@ async fn a_program_that_fills_in_everything_gets_what_looks_like_a_seat() {
 }
 
 #[tokio::test]
+async fn what_a_program_is_told_is_nobodys_and_counts_as_nothing() {
+    let house = House::open().await.with_sale().await;
+    let body = json!({"code": "B2", "level": "north", "website": "https://spam.example"});
+    let fake = house.post("/v1/sales/final/bookings", "robot", body.clone()).await.json();
+    let again = house.post("/v1/sales/final/bookings", "robot", body).await.json();
+    for member in ["booking", "position", "seat"] {
+        assert_eq!(again["result"][member], fake["result"][member], "{member}");
+    }
+    assert_eq!((&again["state"]["payment_url"], &again["position"]), (&fake["state"]["payment_url"], &fake["position"]));
+    let [booking, position] = [&fake["result"]["booking"], &fake["position"]].map(|text| text.as_str().expect("a position").to_owned());
+    // The next people get none of what the program was told, and the program can't pay or end anything of theirs.
+    for (key, code, level) in [("a", "A1", "north"), ("b", "B2", "north"), ("c", "C3", "south")] {
+        let real = house.book(key, code, level).await.json();
+        assert_ne!(real["result"]["booking"], booking);
+        assert_ne!(real["state"]["payment"], fake["state"]["payment"]);
+        let page = house.send(Ask::new("POST", format!("{}/pay", path_of(&fake["state"]["payment_url"])))).await;
+        assert_eq!(page.status, 404);
+        assert_eq!(house.booking(&real["result"]["booking"]).await["state"], "paying");
+    }
+    let seq = |position: &str| position.split_once('-').and_then(|(_, seq)| seq.parse::<u64>().ok()).expect("a seq");
+    assert!(seq(&booking) >= 1 << 52 && seq(&position) < 1 << 53, "{fake}");
+    assert_eq!(house.get(format!("/v1/sales/final/bookings/{booking}")).await.code(), "unknown_booking");
+    assert_eq!(house.get(format!("/v1/sales/final/acks/{position}")).await.code(), "position_unknown");
+    let counted = |outcome: &str| format!("nevertwice_requests_total{{endpoint=\"book\",outcome=\"{outcome}\"}}");
+    assert_eq!(house.metric(&counted("feigned")).await, 2.0);
+    assert_eq!(house.metric(&counted("accepted")).await, 3.0);
+}
+
+#[tokio::test]
 async fn a_release_names_the_owner_and_gives_the_seat_back() {
     let house = House::open().await.with_sale().await;
     let booked = house.book("a", "A1", "north").await.json();
