@@ -111,6 +111,16 @@ async fn trouble_is_told_and_the_same_key_tells_afterwards() {
 }
 
 #[tokio::test]
+async fn a_full_disk_did_nothing_and_needs_no_restart() {
+    let (house, trouble) = troubled().await;
+    trouble.store(FULL, Ordering::SeqCst);
+    let problem = house.send(order()).await.json();
+    let detail = problem["detail"].as_str().expect("a detail");
+    assert!(detail.contains("Nothing was done") && detail.contains("by itself"), "{detail}");
+    assert!(!detail.contains("may or may not") && !detail.contains("restart"), "{detail}");
+}
+
+#[tokio::test]
 async fn a_lost_answer_is_an_unknown_outcome_and_never_an_invented_failure() {
     let (house, trouble) = troubled().await;
     trouble.store(SILENT, Ordering::SeqCst);
