@@ -8,7 +8,7 @@ use nevertwice_api::{Answer, Backend, ErrorCode, Level, Levels, Request};
 use nevertwice_core::{Action, Command, Intent, Name, Position, Query, ShardId, View};
 use nevertwice_local::clock::Clock;
 use tokio::sync::mpsc;
-use tokio::time::{Duration, Instant, timeout_at};
+use tokio::time::{Duration, Instant, timeout, timeout_at};
 
 use crate::access::Credentials;
 use crate::config::Config;
@@ -120,6 +120,27 @@ impl App {
                 }
                 Err(refusal)
             }
+            Err(_) => {
+                self.metrics.unknown_outcomes.inc();
+                Err(Refusal::outcome_unknown())
+            }
+        }
+    }
+
+    /// Does work of several steps in a task of its own: it goes on whatever becomes of who asked, and the server waits for it
+    /// before it stops. Whoever asked waits within the deadline.
+    pub(crate) async fn see_through<T: Send + 'static>(
+        &self,
+        steps: impl Future<Output = Result<T, Refusal>> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let work = self.work.clone();
+        let task = tokio::spawn(async move {
+            let done = steps.await;
+            drop(work);
+            done
+        });
+        match timeout(self.limits.answer_deadline, task).await {
+            Ok(done) => done.map_err(|_| Refusal::internal("steps that panicked"))?,
             Err(_) => {
                 self.metrics.unknown_outcomes.inc();
                 Err(Refusal::outcome_unknown())

@@ -1,5 +1,7 @@
 //! Pages for people: the sandbox's, and one about each error code.
 
+use std::sync::Arc;
+
 use axum::http::StatusCode;
 use nevertwice_api::ErrorCode;
 use nevertwice_core::{BookingState, BookingView, PaymentId, Position, Query, ShardId, View};
@@ -44,14 +46,20 @@ pub(crate) async fn payment(call: Box<Call>) -> Result<Reply, Refusal> {
 }
 
 pub(crate) async fn pay(call: Box<Call>) -> Result<Reply, Refusal> {
-    let sandbox = sandbox(&call)?;
-    let Some(found) = find(&call).await? else { return Ok(show(&call, Shown::Unknown)) };
+    let app = Arc::clone(&call.app);
+    // What was paid is confirmed, or its alarm raised, even if whoever paid has gone.
+    app.see_through(async move { pay_and_confirm(&call).await }).await
+}
+
+async fn pay_and_confirm(call: &Call) -> Result<Reply, Refusal> {
+    let sandbox = sandbox(call)?;
+    let Some(found) = find(call).await? else { return Ok(show(call, Shown::Unknown)) };
     let app = &call.app;
     if found.booking.state == BookingState::Paid {
-        return Ok(show(&call, Shown::Paid));
+        return Ok(show(call, Shown::Paid));
     }
     if !sandbox.pay(&found.payment) {
-        return Ok(show(&call, Shown::Closed));
+        return Ok(show(call, Shown::Closed));
     }
     let shown = match confirm(app, &found.sale, found.booking.booking, &found.payment).await {
         Ok(Confirmation::Paid) => Shown::Paid,
@@ -67,7 +75,7 @@ pub(crate) async fn pay(call: Box<Call>) -> Result<Reply, Refusal> {
             Shown::NotKnownYet
         }
     };
-    Ok(show(&call, shown))
+    Ok(show(call, shown))
 }
 
 pub(crate) async fn decline(call: Box<Call>) -> Result<Reply, Refusal> {

@@ -124,6 +124,14 @@ pub(crate) async fn send_and_hang_up(addr: SocketAddr, ask: &Ask) {
     stream.shutdown().await.expect("the connection can be closed");
 }
 
+/// Sends a request, and resets the connection once `until` is ready.
+pub(crate) async fn send_and_reset(addr: SocketAddr, ask: &Ask, until: impl Future) {
+    let mut stream = TcpStream::connect(addr).await.expect("the server accepts");
+    stream.write_all(&ask.bytes()).await.expect("the request can be sent");
+    until.await;
+    stream.set_zero_linger().expect("the connection can be reset");
+}
+
 fn read(bytes: &[u8]) -> Answer {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no HTTP answer: {text:?}"));
