@@ -69,6 +69,31 @@ async fn every_route_asks_for_its_role() {
     }
 }
 
+#[tokio::test]
+async fn every_command_asks_for_a_key_and_for_json() {
+    let house = House::open().await.with_market().await.with_sale().await;
+    let keyed: Vec<&Route> = routes().iter().filter(|route| route.keyed).collect();
+    assert!(keyed.len() >= 15, "{keyed:?}");
+    for route in keyed {
+        let whole = ask(route);
+        let keyless = house.send(whole.clone().without("idempotency-key")).await;
+        assert_eq!((keyless.status, keyless.code().as_str()), (400, "idempotency_key_missing"), "{route:?}");
+        for (body, codes) in [
+            (&b"code=A1"[..], ["body_malformed"].as_slice()),
+            (b"{\"a\":", &["body_malformed", "body_invalid"]),
+            (b"{\"\xff\":1}", &["body_malformed", "body_invalid"]),
+            (b"", &["body_malformed"]),
+            (b"{\"no such member\":1}", &["body_invalid"]),
+        ] {
+            let answer = house.send(whole.clone().body(body)).await;
+            let code = answer.code();
+            assert!(answer.status == 400 && codes.contains(&code.as_str()), "{route:?} {}: {code}", body.escape_ascii());
+        }
+        let form = whole.without("content-type").header("content-type", "application/x-www-form-urlencoded");
+        assert_eq!(house.send(form).await.code(), "media_type_unsupported", "{route:?}");
+    }
+}
+
 #[test]
 fn what_changes_a_shard_is_never_for_anyone() {
     for route in routes() {
