@@ -13,6 +13,7 @@ use tokio::time::{Duration, Instant, timeout, timeout_at};
 use crate::access::Credentials;
 use crate::config::Config;
 use crate::convert;
+use crate::hosts::Hosts;
 use crate::metrics::Metrics;
 use crate::payment::{PaymentGateway, Sandbox};
 use crate::refusal::Refusal;
@@ -39,6 +40,7 @@ pub(crate) struct App {
     /// The sandbox, if it is the gateway: its pages confirm payments on nobody's word but their own.
     pub(crate) sandbox: Option<Arc<Sandbox>>,
     pub(crate) credentials: Credentials,
+    pub(crate) hosts: Hosts,
     pub(crate) limits: Limits,
     pub(crate) retention_ms: i64,
     pub(crate) hold_ms: i64,
@@ -73,6 +75,7 @@ impl App {
             gateway,
             sandbox,
             credentials: Credentials::new(config.operator_key.as_ref(), config.service_key.as_ref()),
+            hosts: Hosts::of(config),
             limits: config.limits(),
             retention_ms: config.retention_ms,
             hold_ms: config.hold_ms,

@@ -20,6 +20,7 @@ mod convert;
 mod endpoints;
 mod error;
 mod honeypot;
+mod hosts;
 mod intent;
 mod local;
 mod metrics;

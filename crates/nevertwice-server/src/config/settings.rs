@@ -44,7 +44,7 @@ macro_rules! settings {
 const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
 
 settings! {
-    /// The address to listen on. Without credentials it must be a loopback address; port 0 takes a free one.
+    /// The address to listen on; port 0 takes a free one. Without credentials it must be a loopback address, and a request's `Host` has to be a loopback address, `localhost` or the host of `public_url`.
     listen: SocketAddr = LOOPBACK, "127.0.0.1:8080";
     /// The data folder. One process uses it at a time.
     data: PathBuf = PathBuf::from("nevertwice-data"), "nevertwice-data";

@@ -58,7 +58,8 @@ pub(crate) struct Ask {
 
 impl Ask {
     pub(crate) fn new(method: &str, path: impl Into<String>) -> Self {
-        Self { method: method.to_owned(), path: path.into(), headers: Vec::new(), body: Vec::new() }
+        let host = ("host".to_owned(), b"localhost".to_vec());
+        Self { method: method.to_owned(), path: path.into(), headers: vec![host], body: Vec::new() }
     }
 
     pub(crate) fn get(path: impl Into<String>) -> Self {
@@ -86,7 +87,7 @@ impl Ask {
     }
 
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        let mut bytes = format!("{} {} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n", self.method, self.path).into_bytes();
+        let mut bytes = format!("{} {} HTTP/1.1\r\nconnection: close\r\n", self.method, self.path).into_bytes();
         for (name, value) in &self.headers {
             bytes.extend_from_slice(name.as_bytes());
             bytes.extend_from_slice(b": ");
