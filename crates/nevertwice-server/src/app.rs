@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use nevertwice_api::person::SaleKey;
-use nevertwice_api::{Answer, Backend, ErrorCode, Level, Levels, Request};
+use nevertwice_api::{Answer, Backend, Level, Levels, Request};
 use nevertwice_core::{Action, Command, Intent, Name, Position, Query, ShardId, View};
 use nevertwice_local::clock::Clock;
 use tokio::sync::mpsc;
@@ -116,17 +116,8 @@ impl App {
     ) -> Result<T, Refusal> {
         match timeout_at(deadline, answer).await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(failure)) => {
-                let refusal = Refusal::from(failure);
-                if refusal.code() == ErrorCode::OutcomeUnknown {
-                    self.metrics.unknown_outcomes.inc();
-                }
-                Err(refusal)
-            }
-            Err(_) => {
-                self.metrics.unknown_outcomes.inc();
-                Err(Refusal::outcome_unknown())
-            }
+            Ok(Err(failure)) => Err(failure.into()),
+            Err(_) => Err(Refusal::outcome_unknown()),
         }
     }
 
@@ -144,10 +135,7 @@ impl App {
         });
         match timeout(self.limits.answer_deadline, task).await {
             Ok(done) => done.map_err(|_| Refusal::internal("steps that panicked"))?,
-            Err(_) => {
-                self.metrics.unknown_outcomes.inc();
-                Err(Refusal::outcome_unknown())
-            }
+            Err(_) => Err(Refusal::outcome_unknown()),
         }
     }
 

@@ -76,6 +76,12 @@ impl Requests {
         }
     }
 
+    /// How many answers said that their outcome is unknown. Each answer counts once, however many of its steps were late.
+    pub(super) fn unknown_outcomes(&self) -> u64 {
+        let of_each = self.0.iter().filter_map(|endpoint| endpoint.refused.get(ErrorCode::OutcomeUnknown as usize));
+        of_each.map(|counter| counter.load(Relaxed)).sum()
+    }
+
     pub(super) fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> std::fmt::Result {
         let mut counts = encoder.encode_descriptor("nevertwice_requests", "Requests by endpoint and outcome", None, MetricType::Counter)?;
         for (number, endpoint) in self.0.iter().enumerate() {

@@ -138,6 +138,19 @@ async fn a_lost_answer_is_an_unknown_outcome_and_never_an_invented_failure() {
 }
 
 #[tokio::test]
+async fn an_unknown_outcome_counts_once_however_many_of_its_steps_are_late() {
+    let (house, trouble) = troubled().await;
+    let house = house.with_sale().await;
+    trouble.store(SILENT, Ordering::SeqCst);
+    let asked = [house.book("a", "A1", "north").await, house.book("b", "B2", "north").await];
+    assert_eq!(asked.map(|answer| answer.code()), ["outcome_unknown", "outcome_unknown"]);
+    // By now the first booking's own step has been given up as well.
+    assert_eq!(house.metric("nevertwice_unknown_outcomes_total").await, 2.0);
+    trouble.store(FINE, Ordering::SeqCst);
+    assert_eq!(house.book("a", "A1", "north").await.status, 200);
+}
+
+#[tokio::test]
 async fn trouble_after_the_admission_does_not_say_that_nothing_was_done() {
     let (house, trouble) = troubled().await;
     let house = house.with_sale().await;
