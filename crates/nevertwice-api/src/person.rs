@@ -37,11 +37,23 @@ impl SaleKey {
         CandidateId(digest(&self.0, &[b"code", code.as_str().as_bytes()]))
     }
 
-    /// The digest of an e-mail address, trimmed and lower-cased (ASCII).
+    /// The digest of an e-mail address, as [`normal_email`] writes it.
     #[must_use]
     pub fn email(&self, address: &str) -> [u8; 32] {
-        digest(&self.0, &[b"email", address.trim().to_ascii_lowercase().as_bytes()])
+        digest(&self.0, &[b"email", normal_email(address).as_bytes()])
     }
+
+    /// The fingerprint of a request that names people. A digest without a key would let whoever has the data try out codes.
+    #[must_use]
+    pub fn fingerprint(&self, unkeyed: &[u8; 32]) -> [u8; 32] {
+        digest(&self.0, &[b"fingerprint", unkeyed])
+    }
+}
+
+/// An e-mail address as it is compared: trimmed and lower-cased (ASCII).
+#[must_use]
+pub fn normal_email(address: &str) -> String {
+    address.trim().to_ascii_lowercase()
 }
 
 /// What a person can read out as the reference of a booking: the first 12 base32 letters of the candidate's digest.

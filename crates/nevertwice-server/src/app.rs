@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use nevertwice_api::person::SaleKey;
-use nevertwice_api::{Answer, Backend, ErrorCode, Level, Levels, Request};
+use nevertwice_api::{Answer, Backend, Level, Levels, Request};
 use nevertwice_core::{Action, Command, Intent, Name, Position, Query, ShardId, View};
 use nevertwice_local::clock::Clock;
 use tokio::sync::mpsc;
-use tokio::time::{Duration, Instant, timeout_at};
+use tokio::time::{Duration, Instant, timeout, timeout_at};
 
 use crate::access::Credentials;
 use crate::config::Config;
 use crate::convert;
+use crate::hosts::Hosts;
 use crate::metrics::Metrics;
 use crate::payment::{PaymentGateway, Sandbox};
 use crate::refusal::Refusal;
@@ -36,8 +37,10 @@ pub(crate) struct App {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) gateway: Arc<dyn PaymentGateway>,
-    pub(crate) sandbox: Arc<Sandbox>,
+    /// The sandbox, if it is the gateway: its pages confirm payments on nobody's word but their own.
+    pub(crate) sandbox: Option<Arc<Sandbox>>,
     pub(crate) credentials: Credentials,
+    pub(crate) hosts: Hosts,
     pub(crate) limits: Limits,
     pub(crate) retention_ms: i64,
     pub(crate) hold_ms: i64,
@@ -58,14 +61,21 @@ pub(crate) struct ReadOf {
 
 impl App {
     pub(crate) fn new(config: &Config, parts: crate::Parts, base_url: &str, work: mpsc::Sender<()>) -> Self {
-        let sandbox = Arc::new(Sandbox::new(base_url));
+        let (gateway, sandbox) = match parts.gateway {
+            Some(gateway) => (gateway, None),
+            None => {
+                let sandbox = Arc::new(Sandbox::new(base_url));
+                (Arc::clone(&sandbox) as Arc<dyn PaymentGateway>, Some(sandbox))
+            }
+        };
         Self {
             backend: parts.backend,
             metrics: parts.metrics,
             clock: parts.clock,
-            gateway: parts.gateway.unwrap_or_else(|| Arc::clone(&sandbox) as Arc<dyn PaymentGateway>),
+            gateway,
             sandbox,
             credentials: Credentials::new(config.operator_key.as_ref(), config.service_key.as_ref()),
+            hosts: Hosts::of(config),
             limits: config.limits(),
             retention_ms: config.retention_ms,
             hold_ms: config.hold_ms,
@@ -106,17 +116,26 @@ impl App {
     ) -> Result<T, Refusal> {
         match timeout_at(deadline, answer).await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(failure)) => {
-                let refusal = Refusal::from(failure);
-                if refusal.code() == ErrorCode::OutcomeUnknown {
-                    self.metrics.unknown_outcomes.inc();
-                }
-                Err(refusal)
-            }
-            Err(_) => {
-                self.metrics.unknown_outcomes.inc();
-                Err(Refusal::outcome_unknown())
-            }
+            Ok(Err(failure)) => Err(failure.into()),
+            Err(_) => Err(Refusal::outcome_unknown()),
+        }
+    }
+
+    /// Does work of several steps in a task of its own: it goes on whatever becomes of who asked, and the server waits for it
+    /// before it stops. Whoever asked waits within the deadline.
+    pub(crate) async fn see_through<T: Send + 'static>(
+        &self,
+        steps: impl Future<Output = Result<T, Refusal>> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let work = self.work.clone();
+        let task = tokio::spawn(async move {
+            let done = steps.await;
+            drop(work);
+            done
+        });
+        match timeout(self.limits.answer_deadline, task).await {
+            Ok(done) => done.map_err(|_| Refusal::internal("steps that panicked"))?,
+            Err(_) => Err(Refusal::outcome_unknown()),
         }
     }
 

@@ -6,8 +6,9 @@ use axum::body::Body;
 use axum::extract::RawPathParams;
 use axum::http::request::Parts;
 use bytes::Bytes;
-use nevertwice_api::{ErrorCode, Level, Levels, fingerprint};
-use nevertwice_core::{Intent, Name, Position, ShardId};
+use nevertwice_api::person::{SaleKey, normal_email};
+use nevertwice_api::{ErrorCode, Level, Levels, fingerprint, wire};
+use nevertwice_core::{Code, Intent, Name, Position, ShardId};
 
 use crate::access::Caller;
 use crate::app::App;
@@ -114,7 +115,26 @@ impl CommandCall {
 
     /// The intent. `operation` is the verb and noun, and the path's names.
     pub(crate) fn intent(&self, operation: &[&str]) -> Result<Intent, Refusal> {
-        let fingerprint = fingerprint::of_json(operation, &self.bytes).map_err(|error| body::malformed(&error.to_string()))?;
+        self.intent_of(operation, &self.bytes)
+    }
+
+    /// The intent of a command that names people: nobody finds out whom from its fingerprint without the sale's key.
+    pub(crate) fn intent_about_people(&self, operation: &[&str], key: &SaleKey) -> Result<Intent, Refusal> {
+        let intent = self.intent(operation)?;
+        Ok(Intent { fingerprint: key.fingerprint(&intent.fingerprint), ..intent })
+    }
+
+    /// The intent to book: like [`Self::intent_about_people`], but the code and the address count as they are compared.
+    pub(crate) fn intent_to_book(&self, sale: &Name, asked: &wire::Book, code: &Code, key: &SaleKey) -> Result<Intent, Refusal> {
+        let email = asked.email.as_deref().map(normal_email);
+        let normal = wire::Book { code: code.as_str().to_owned(), email, ..asked.clone() };
+        let normal = serde_json::to_vec(&normal).map_err(|_| Refusal::internal("a booking that is not JSON"))?;
+        let intent = self.intent_of(&["book", sale.as_str()], &normal)?;
+        Ok(Intent { fingerprint: key.fingerprint(&intent.fingerprint), ..intent })
+    }
+
+    fn intent_of(&self, operation: &[&str], body: &[u8]) -> Result<Intent, Refusal> {
+        let fingerprint = fingerprint::of_json(operation, body).map_err(|error| body::malformed(&error.to_string()))?;
         Ok(Intent { fingerprint, ..self.intent.clone() })
     }
 }

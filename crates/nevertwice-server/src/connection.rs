@@ -1,4 +1,4 @@
-//! One connection: the bounds of a request's head, the number of requests under way, and panics that end in an answer.
+//! One connection: what is refused for a request's head alone, the number of requests under way, and panics that end in an answer.
 
 use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -99,7 +99,7 @@ fn check_head(app: &App, request: &Request<Incoming>) -> Result<(), Refusal> {
         .figure("headers_bytes_max", limits.headers_bytes_max)
         .figure("headers_max", limits.headers_max));
     }
-    Ok(())
+    app.hosts.check(request.headers())
 }
 
 fn head_bytes(headers: &HeaderMap) -> usize {

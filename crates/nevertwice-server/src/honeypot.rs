@@ -8,6 +8,9 @@ use crate::app::App;
 use crate::convert;
 use crate::refusal::Refusal;
 
+/// A `seq` that no shard reaches: a million entries a second take 142 years to get there.
+const SEQ_BEYOND_ALL: u64 = 1 << 52;
+
 /// An answer that looks like that to a booking. Nothing is done but counting.
 pub(crate) async fn answer(
     app: &App,
@@ -22,16 +25,17 @@ pub(crate) async fn answer(
         return Err(convert::refuse(&Rejection::SaleClosed, read.position));
     }
     app.metrics.honeypot.inc();
-    let Position { epoch, seq } = read.position;
-    let after = |steps| Position { epoch: epoch.max(1), seq: seq.saturating_add(steps) };
-    let booking = after(1);
-    let seats = u64::try_from(view.total_cap).unwrap_or(0).max(1);
     let [a, b, c, d, ..] = intent.fingerprint;
-    let seat = u32::try_from(u64::from(u32::from_le_bytes([a, b, c, d])) % seats).unwrap_or(0).saturating_add(1);
+    // The same for the same request, and nobody's: what this answer names must not be the booking or the payment of a person.
+    let drawn = u32::from_le_bytes([a, b, c, d]);
+    let never = |steps: u64| Position { epoch: 1, seq: SEQ_BEYOND_ALL + 4 * u64::from(drawn) + steps };
+    let booking = never(0);
+    let seats = u64::try_from(view.total_cap).unwrap_or(0).max(1);
+    let seat = u32::try_from(u64::from(drawn) % seats).unwrap_or(0).saturating_add(1);
     let at_ms = app.clock.now_ms();
     let hold_expires_at = at_ms.saturating_add(view.hold_ms);
     let payment = PaymentId::of(sale, booking);
-    let payment_url = payment.as_ref().and_then(|payment| app.sandbox.url(&sale.name, payment));
+    let payment_url = payment.as_ref().zip(app.sandbox.as_ref()).and_then(|(payment, sandbox)| sandbox.url(&sale.name, payment));
     let reference = reference(candidate);
     Ok(BookingAnswer {
         result: Admission {
@@ -44,7 +48,7 @@ pub(crate) async fn answer(
             at_ms,
         },
         replayed: false,
-        position: after(3).to_string(),
+        position: never(2).to_string(),
         levels: read.levels.iter().collect(),
         state: Booking {
             booking: booking.to_string(),

@@ -121,9 +121,10 @@ impl From<Failure> for Refusal {
                 code,
                 "The journal can't be written. If the request was under way when that happened, it may or may not have been done; otherwise nothing was done. Ask again with the same key once the operator has restarted the server: the key tells.",
             ),
-            Failure::StorageFull => Self::with_detail(
+            Failure::StorageFull => Self::new(
                 code,
-                "The disk is full. If the request was under way when that happened, it may or may not have been done; otherwise nothing was done. Ask again with the same key once the operator has made space and restarted the server: the key tells.",
+                "The disk is full, and there is no room for more entries",
+                "Ask again with the same key; the server goes on by itself once there is space",
             ),
             Failure::OutcomeUnknown => Self::outcome_unknown(),
         }

@@ -18,6 +18,8 @@ pub(crate) enum Outcome {
     Accepted,
     /// A command had been accepted before.
     Replayed,
+    /// A program got what looks like an acceptance and is none.
+    Feigned,
 }
 
 /// An answer that is not a problem.
@@ -39,6 +41,11 @@ impl Reply {
     pub(crate) fn command(body: &impl Serialize, fresh: StatusCode, replayed: bool) -> Result<Self, Refusal> {
         let (status, outcome) = if replayed { (StatusCode::OK, Outcome::Replayed) } else { (fresh, Outcome::Accepted) };
         Ok(Self { status, outcome, media_type: "application/json", body: json(body)? })
+    }
+
+    /// What looks like a command that was accepted now.
+    pub(crate) fn feigned(body: &impl Serialize, fresh: StatusCode) -> Result<Self, Refusal> {
+        Ok(Self { status: fresh, outcome: Outcome::Feigned, media_type: "application/json", body: json(body)? })
     }
 
     /// Something of another media type.

@@ -31,7 +31,7 @@ pub struct Parts {
     pub metrics: Arc<Metrics>,
     /// Where instants come from.
     pub clock: Arc<dyn Clock>,
-    /// Where payments are made; the sandbox if absent.
+    /// Where payments are made; the sandbox if absent. With another gateway there are no pages of the sandbox.
     pub gateway: Option<Arc<dyn PaymentGateway>>,
     /// From what the keys of sales are made. The same as long as the data lives.
     pub person_secret: [u8; 32],

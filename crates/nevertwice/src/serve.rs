@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use nevertwice_api::{ErrorCode, Observer};
 use nevertwice_local::clock::SystemClock;
-use nevertwice_server::config::{Config, Sources, load};
+use nevertwice_server::config::{Config, Sources, environment, load};
 use nevertwice_server::{Metrics, Parts, Server, StartError, load_or_create_person_secret, open_local};
 use tracing_subscriber::EnvFilter;
 
@@ -43,7 +43,7 @@ fn read_setting(text: &str) -> Result<(String, String), String> {
 }
 
 impl Arguments {
-    fn sources(&self) -> Sources {
+    fn sources(&self) -> Result<Sources, StartError> {
         let mut flags = self.settings.clone();
         let named = [
             ("data", self.data.as_ref().map(|path| path.display().to_string())),
@@ -51,13 +51,13 @@ impl Arguments {
             ("log", self.log.clone()),
         ];
         flags.extend(named.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
-        Sources { file: self.config.clone(), environment: std::env::vars().collect(), flags }
+        Ok(Sources { file: self.config.clone(), environment: environment(std::env::vars_os())?, flags })
     }
 }
 
 /// Runs the server; what stops it before it serves is told on stderr.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
-    match load(&arguments.sources()).and_then(|config| serve(&config)) {
+    match arguments.sources().and_then(|sources| load(&sources)).and_then(|config| serve(&config)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("nevertwice does not start: {error}");

@@ -1,6 +1,7 @@
 //! Puts the settings together from where they come from.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use config::builder::DefaultState;
@@ -12,6 +13,7 @@ use crate::error::StartError;
 
 /// What every variable of the environment begins with.
 const PREFIX: &str = "NEVERTWICE";
+const SEPARATOR: &str = "_";
 
 /// Where settings come from.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +24,24 @@ pub struct Sources {
     pub environment: HashMap<String, String>,
     /// What the command line says, by key.
     pub flags: Vec<(String, String)>,
+}
+
+/// What the environment (such as `std::env::vars_os()`) says about settings. What does not begin with `NEVERTWICE_` may be
+/// anything, and is passed over.
+///
+/// # Errors
+/// If the name or the value of a setting is not UTF-8. The value is not told: it may be a key.
+pub fn environment(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Result<HashMap<String, String>, StartError> {
+    let is_setting = |name: &OsString| {
+        let rest = name.as_encoded_bytes().strip_prefix(PREFIX.as_bytes());
+        rest.is_some_and(|rest| rest.starts_with(SEPARATOR.as_bytes()))
+    };
+    let read = |(name, value): (OsString, OsString)| match (name.into_string(), value.into_string()) {
+        (Ok(name), Ok(value)) => Ok((name, value)),
+        (Ok(name), Err(_)) => Err(refuse(&format!("The value of the environment's {name} is not UTF-8"))),
+        (Err(name), _) => Err(refuse(&format!("The name of the environment's {} is not UTF-8", name.display()))),
+    };
+    variables.into_iter().filter(|(name, _)| is_setting(name)).map(read).collect()
 }
 
 /// Puts the settings together, and refuses nonsense.
@@ -39,7 +59,7 @@ fn build(sources: &Sources) -> Result<config::Config, config::ConfigError> {
     if let Some(file) = &sources.file {
         builder = builder.add_source(File::from(file.as_path()).format(FileFormat::Toml).required(true));
     }
-    let environment = Environment::with_prefix(PREFIX).prefix_separator("_").source(Some(sources.environment.clone()));
+    let environment = Environment::with_prefix(PREFIX).prefix_separator(SEPARATOR).source(Some(sources.environment.clone()));
     builder = builder.add_source(environment);
     for (key, value) in &sources.flags {
         builder = builder.set_override(key, value.as_str())?;

@@ -8,6 +8,6 @@ mod load;
 mod secret;
 mod settings;
 
-pub use load::{Sources, load};
+pub use load::{Sources, environment, load};
 pub use secret::Secret;
 pub use settings::{Config, SETTINGS, Setting};

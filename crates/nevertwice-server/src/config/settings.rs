@@ -44,7 +44,7 @@ macro_rules! settings {
 const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
 
 settings! {
-    /// The address to listen on. Without credentials it must be a loopback address; port 0 takes a free one.
+    /// The address to listen on; port 0 takes a free one. Without credentials it must be a loopback address, and a request's `Host` has to be a loopback address, `localhost` or the host of `public_url`.
     listen: SocketAddr = LOOPBACK, "127.0.0.1:8080";
     /// The data folder. One process uses it at a time.
     data: PathBuf = PathBuf::from("nevertwice-data"), "nevertwice-data";
@@ -68,7 +68,7 @@ settings! {
     snapshot_bytes: u64 = 536_870_912, "536870912 (512 MiB)";
     /// How long an accepted intent is remembered, for markets and sales that don't say so themselves.
     retention_ms: i64 = 86_400_000, "86400000 (24 h)";
-    /// How long a claim of a key in progress holds; it must be shorter than the retention.
+    /// How long a claim of a key in progress holds; it must be shorter than the retention. For the Keys job; not used yet.
     lease_ms: i64 = 60_000, "60000";
     /// How long a seat is held for its payment, for sales that don't say so themselves.
     hold_ms: i64 = 600_000, "600000 (10 min)";

@@ -14,7 +14,7 @@ pub(crate) fn refuse(rejection: &Rejection, position: Position) -> Refusal {
 
 fn figures(refusal: Refusal, rejection: &Rejection) -> Refusal {
     match rejection {
-        Rejection::FingerprintMismatch { position } => refusal.figure("used_at", position.to_string()),
+        Rejection::FingerprintMismatch { position } => refusal.figure("position", position.to_string()),
         Rejection::IntentExpired { expires_at } => refusal.figure("expires_at", expires_at),
         Rejection::IntentExpiryTooFar { expires_at_max } => refusal.figure("expires_at_max", expires_at_max),
         Rejection::SettingOutOfRange { setting, min, max } => refusal.figure("setting", setting).figure("min", min).figure("max", max),

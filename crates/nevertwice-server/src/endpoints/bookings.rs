@@ -1,12 +1,13 @@
 //! Bookings: the doors, and what comes after them.
 
+use std::sync::Arc;
+
 use axum::http::StatusCode;
 use nevertwice_api::{ErrorCode, wire};
 use nevertwice_core::{
     self as core, BookingOwner, BookingState, BookingView, IdempotencyKey, Intent, PaymentId, Position, Query, Rejection, ReleaseReason,
     ScanCursor, ShardId, View,
 };
-use tokio::time::timeout;
 
 use super::shared::{decide, read};
 use crate::access::{Caller, Role};
@@ -28,28 +29,18 @@ pub(crate) async fn book(call: Box<Call>) -> Result<Reply, Refusal> {
     let code = code(&asked.code)?;
     let level = read_name("level", &asked.level)?;
     let email = email(&key, asked.email.as_deref())?;
-    let intent = call.intent(&["book", sale.name.as_str()])?;
+    let intent = call.intent_to_book(&sale.name, &asked, &code, &key)?;
     if asked.website.as_ref().is_some_and(|website| !website.is_empty()) {
         let answer = honeypot::answer(&call.app, &sale, &key.candidate(&code), &level, &intent).await?;
-        return Reply::command(&answer, StatusCode::CREATED, false);
+        return Reply::feigned(&answer, StatusCode::CREATED);
     }
     let admit = core::Admit { candidate: key.candidate(&code), email, level };
     let CommandCall { app, levels, .. } = call;
-    let (deadline, unknown) = (app.limits.answer_deadline, app.metrics.unknown_outcomes.clone());
-    // From here on the work goes on, whatever becomes of who asked.
-    let work = app.work.clone();
-    let booked = tokio::spawn(async move {
-        let booked = booking::book(&app, sale, intent, admit, levels).await;
-        drop(work);
-        booked
-    });
-    let answer = match timeout(deadline, booked).await {
-        Ok(booked) => booked.map_err(|_| Refusal::internal("a booking that panicked"))??,
-        Err(_) => {
-            unknown.inc();
-            return Err(Refusal::outcome_unknown());
-        }
+    let steps = {
+        let app = Arc::clone(&app);
+        async move { booking::book(&app, sale, intent, admit, levels).await }
     };
+    let answer = app.see_through(steps).await?;
     Reply::command(&answer, StatusCode::CREATED, answer.replayed)
 }
 
@@ -88,12 +79,17 @@ pub(crate) async fn confirm_payment(call: Box<Call>) -> Result<Reply, Refusal> {
     let body: wire::Confirm = call.body()?;
     let (name, id) = (sale.name.clone(), booking.to_string());
     let action = core::ConfirmPayment { booking, payment: read_payment(&body.payment)? };
-    let answer = decide::<wire::Confirmed>(&call, sale, &[name.as_str(), &id], action.into(), StatusCode::OK).await;
-    if answer.as_ref().is_err_and(|refusal| refusal.code() == ErrorCode::AlreadyReleased) {
-        call.app.metrics.late_payments.inc();
-        tracing::error!(sale = %name, booking = %id, "confirmed after its seat had been given back: to be refunded");
-    }
-    answer
+    let app = Arc::clone(&call.app);
+    // The alarm has to come even if whoever confirms does not wait for the answer.
+    app.see_through(async move {
+        let answer = decide::<wire::Confirmed>(&call, sale, &[name.as_str(), &id], action.into(), StatusCode::OK).await;
+        if answer.as_ref().is_err_and(|refusal| refusal.code() == ErrorCode::AlreadyReleased) {
+            call.app.metrics.late_payments.inc();
+            tracing::error!(sale = %name, booking = %id, "confirmed after its seat had been given back: to be refunded");
+        }
+        answer
+    })
+    .await
 }
 
 pub(crate) async fn release(call: Box<Call>) -> Result<Reply, Refusal> {
@@ -106,6 +102,12 @@ pub(crate) async fn release(call: Box<Call>) -> Result<Reply, Refusal> {
         (None, None) if call.caller.role == Role::Operator => None,
         _ => return Err(body::invalid("payment", "exactly one of `payment` and `booked_with` has to be there")),
     };
+    let app = Arc::clone(&call.app);
+    // Once its payment is closed, a booking has to be released: nobody could pay for it any more.
+    app.see_through(async move { close_and_release(&call, sale, booking, owner).await }).await
+}
+
+async fn close_and_release(call: &CommandCall, sale: ShardId, booking: Position, owner: Option<BookingOwner>) -> Result<Reply, Refusal> {
     let (name, id) = (sale.name.clone(), booking.to_string());
     let path_names = [name.as_str(), &id];
     let BookingNow { view: present, position, .. } = read_booking(&call.app, &sale, booking).await?;
@@ -115,9 +117,9 @@ pub(crate) async fn release(call: Box<Call>) -> Result<Reply, Refusal> {
         // An operator releases on behalf of whoever owns the booking now.
         None => (present_owner(&present), ReleaseReason::Operator),
     };
-    let closed = is_new(&call, &sale, &path_names).await? && close_before_release(&call, &sale, &present, &owner).await?;
+    let closed = is_new(call, &sale, &path_names).await? && close_before_release(call, &sale, &present, &owner).await?;
     let action = core::ReleaseBooking { booking, owner, reason };
-    let answer = decide::<wire::Released>(&call, sale, &path_names, action.into(), StatusCode::OK).await;
+    let answer = decide::<wire::Released>(call, sale, &path_names, action.into(), StatusCode::OK).await;
     if !closed {
         return answer;
     }

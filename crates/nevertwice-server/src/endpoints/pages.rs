@@ -1,11 +1,13 @@
 //! Pages for people: the sandbox's, and one about each error code.
 
+use std::sync::Arc;
+
 use axum::http::StatusCode;
 use nevertwice_api::ErrorCode;
 use nevertwice_core::{BookingState, BookingView, PaymentId, Position, Query, ShardId, View};
 
 use crate::call::Call;
-use crate::payment::{Confirmation, Mark, Shown, confirm, page};
+use crate::payment::{Confirmation, Mark, Sandbox, Shown, confirm, page};
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 
@@ -16,9 +18,21 @@ struct Payment {
     booking: BookingView,
 }
 
+/// The sandbox, whose pages these are. Where payments are made at another gateway, there are none.
+fn sandbox(call: &Call) -> Result<&Sandbox, Refusal> {
+    call.app.sandbox.as_deref().ok_or_else(|| {
+        Refusal::new(
+            ErrorCode::RouteUnknown,
+            "There is no sandbox here: payments are made at another gateway",
+            "Use the address that the booking's answer gave you",
+        )
+    })
+}
+
 pub(crate) async fn payment(call: Box<Call>) -> Result<Reply, Refusal> {
+    let sandbox = sandbox(&call)?;
     let Some(found) = find(&call).await? else { return Ok(show(&call, Shown::Unknown)) };
-    let mark = call.app.sandbox.mark(&found.payment);
+    let mark = sandbox.mark(&found.payment);
     let shown = match (found.booking.state, mark) {
         (BookingState::Paid, _) => Shown::Paid,
         (_, Some(Mark::Refund)) => Shown::TooLate,
@@ -32,18 +46,25 @@ pub(crate) async fn payment(call: Box<Call>) -> Result<Reply, Refusal> {
 }
 
 pub(crate) async fn pay(call: Box<Call>) -> Result<Reply, Refusal> {
-    let Some(found) = find(&call).await? else { return Ok(show(&call, Shown::Unknown)) };
+    let app = Arc::clone(&call.app);
+    // What was paid is confirmed, or its alarm raised, even if whoever paid has gone.
+    app.see_through(async move { pay_and_confirm(&call).await }).await
+}
+
+async fn pay_and_confirm(call: &Call) -> Result<Reply, Refusal> {
+    let sandbox = sandbox(call)?;
+    let Some(found) = find(call).await? else { return Ok(show(call, Shown::Unknown)) };
     let app = &call.app;
     if found.booking.state == BookingState::Paid {
-        return Ok(show(&call, Shown::Paid));
+        return Ok(show(call, Shown::Paid));
     }
-    if !app.sandbox.pay(&found.payment) {
-        return Ok(show(&call, Shown::Closed));
+    if !sandbox.pay(&found.payment) {
+        return Ok(show(call, Shown::Closed));
     }
     let shown = match confirm(app, &found.sale, found.booking.booking, &found.payment).await {
         Ok(Confirmation::Paid) => Shown::Paid,
         Ok(Confirmation::TooLate) => {
-            if app.sandbox.refund(&found.payment) {
+            if sandbox.refund(&found.payment) {
                 app.metrics.late_payments.inc();
                 tracing::error!(payment = %found.payment, "paid after its seat had been given back: to be refunded");
             }
@@ -54,14 +75,15 @@ pub(crate) async fn pay(call: Box<Call>) -> Result<Reply, Refusal> {
             Shown::NotKnownYet
         }
     };
-    Ok(show(&call, shown))
+    Ok(show(call, shown))
 }
 
 pub(crate) async fn decline(call: Box<Call>) -> Result<Reply, Refusal> {
+    let sandbox = sandbox(&call)?;
     let Some(found) = find(&call).await? else { return Ok(show(&call, Shown::Unknown)) };
     match found.booking.state {
         BookingState::Paid | BookingState::Released => {}
-        _ if call.app.sandbox.decline(&found.payment) => return Ok(show(&call, Shown::Declined)),
+        _ if sandbox.decline(&found.payment) => return Ok(show(&call, Shown::Declined)),
         _ => {}
     }
     payment(call).await

@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use nevertwice_api::wire;
 use nevertwice_core::{self as core, Query, ShardId, View};
 
-use super::shared::{decide, read};
+use super::shared::{decide, read, submit};
 use crate::call::{Call, read_name};
 use crate::convert::{self, Listed as _};
 use crate::refusal::Refusal;
@@ -41,9 +41,11 @@ pub(crate) async fn load_candidates(call: Box<Call>) -> Result<Reply, Refusal> {
     let body: wire::LoadCandidates = call.body()?;
     let read = call.app.read(sale.clone(), Query::Sale, None).await?;
     let View::Sale(view) = read.view else { return Err(Refusal::internal("a view of another kind than its query")) };
-    let candidates = convert::candidates(&call.app.sale_key(&sale.name), &view.levels, &body.candidates)?;
-    let name = sale.name.clone();
-    decide::<wire::CandidatesLoaded>(&call, sale, &[name.as_str()], core::LoadCandidates { candidates }.into(), StatusCode::OK).await
+    let key = call.app.sale_key(&sale.name);
+    let candidates = convert::candidates(&key, &view.levels, &body.candidates)?;
+    let action: core::Action = core::LoadCandidates { candidates }.into();
+    let intent = call.intent_about_people(&[action.word(), sale.name.as_str()], &key)?;
+    submit::<wire::CandidatesLoaded>(&call, sale, intent, action, StatusCode::OK).await
 }
 
 pub(crate) async fn set_open(call: Box<Call>) -> Result<Reply, Refusal> {

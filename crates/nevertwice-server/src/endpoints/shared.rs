@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use nevertwice_api::Answer;
 use nevertwice_api::wire::{Envelope, Read};
-use nevertwice_core::{Action, Decision, Query, ShardId, View};
+use nevertwice_core::{Action, Decision, Intent, Query, ShardId, View};
 use serde::Serialize;
 
 use crate::app::ReadOf;
@@ -23,6 +23,17 @@ pub(super) async fn decide<R: FromEntry>(
     let mut operation = vec![action.word()];
     operation.extend_from_slice(path_names);
     let intent = call.intent(&operation)?;
+    submit::<R>(call, shard, intent, action, fresh).await
+}
+
+/// Submits a command whose intent is known, and answers with what its entry says.
+pub(super) async fn submit<R: FromEntry>(
+    call: &CommandCall,
+    shard: ShardId,
+    intent: Intent,
+    action: Action,
+    fresh: StatusCode,
+) -> Result<Reply, Refusal> {
     let envelope = envelope::<R>(call.app.submit(shard, intent, action, call.levels).await?)?;
     Reply::command(&envelope, fresh, envelope.replayed)
 }

@@ -14,7 +14,6 @@ type Count = Counter<u64, AtomicU64>;
 #[derive(Default)]
 pub struct Metrics {
     pub(crate) requests: Requests,
-    pub(crate) unknown_outcomes: Count,
     pub(crate) honeypot: Count,
     pub(crate) late_payments: Count,
     pub(crate) holds_released: Count,

@@ -31,8 +31,8 @@ impl RouteNumber {
     }
 }
 
-/// Outcomes that are no problem: served, accepted, replayed.
-const FINE: [&str; 3] = ["served", "accepted", "replayed"];
+/// Outcomes that are no problem.
+const FINE: [&str; 4] = ["served", "accepted", "replayed", "feigned"];
 
 pub(crate) struct Requests(Vec<Endpoint>);
 
@@ -68,11 +68,18 @@ impl Requests {
             Ok(Outcome::Served) => endpoint.fine.first(),
             Ok(Outcome::Accepted) => endpoint.fine.get(1),
             Ok(Outcome::Replayed) => endpoint.fine.get(2),
+            Ok(Outcome::Feigned) => endpoint.fine.get(3),
             Err(code) => endpoint.refused.get(code as usize),
         };
         if let Some(counter) = counter {
             counter.fetch_add(1, Relaxed);
         }
+    }
+
+    /// How many answers said that their outcome is unknown. Each answer counts once, however many of its steps were late.
+    pub(super) fn unknown_outcomes(&self) -> u64 {
+        let of_each = self.0.iter().filter_map(|endpoint| endpoint.refused.get(ErrorCode::OutcomeUnknown as usize));
+        of_each.map(|counter| counter.load(Relaxed)).sum()
     }
 
     pub(super) fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> std::fmt::Result {

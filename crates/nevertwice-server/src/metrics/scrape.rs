@@ -7,7 +7,7 @@ use nevertwice_api::{BackendStatus, Health};
 use nevertwice_core::Position;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
@@ -59,8 +59,10 @@ impl Collector for Scrape {
         let metrics = &self.metrics;
         metrics.requests.encode(&mut encoder)?;
         metrics.backend.encode(&mut encoder)?;
+        encoder
+            .encode_descriptor("nevertwice_unknown_outcomes", "Answers that did not come in time", None, MetricType::Counter)?
+            .encode_counter::<NoLabelSet, _, u64>(&metrics.requests.unknown_outcomes(), None)?;
         for (name, help, counter) in [
-            ("nevertwice_unknown_outcomes", "Answers that did not come in time", &metrics.unknown_outcomes),
             ("nevertwice_honeypot_hits", "Bookings with the field filled in that people don't see", &metrics.honeypot),
             ("nevertwice_late_payments", "Payments that came after their seat had been given back: to be refunded", &metrics.late_payments),
             ("nevertwice_holds_ended", "Holds that the steward ended", &metrics.holds_released),

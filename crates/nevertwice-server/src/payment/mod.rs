@@ -8,5 +8,4 @@ mod sandbox;
 pub(crate) use flow::{BookingNow, Confirmation, ask, close_payment, confirm, ensure, read as read_booking};
 pub use gateway::{Closed, GatewayError, PaymentGateway, PaymentStatus, Session};
 pub(crate) use pages::{Shown, page};
-pub(crate) use sandbox::Mark;
-pub use sandbox::Sandbox;
+pub(crate) use sandbox::{Mark, Sandbox};

@@ -28,7 +28,7 @@ struct Marks {
 }
 
 /// The sandbox. What it knows is lost with the process; what matters of it (that a booking is paid) is in the booking.
-pub struct Sandbox {
+pub(crate) struct Sandbox {
     base_url: String,
     marks: Mutex<Marks>,
 }
@@ -41,8 +41,7 @@ impl std::fmt::Debug for Sandbox {
 
 impl Sandbox {
     /// A sandbox whose pages are reached under that address, `http://host:port`.
-    #[must_use]
-    pub fn new(base_url: &str) -> Self {
+    pub(crate) fn new(base_url: &str) -> Self {
         Self { base_url: base_url.trim_end_matches('/').to_owned(), marks: Mutex::default() }
     }
 

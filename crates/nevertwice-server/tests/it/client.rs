@@ -58,7 +58,8 @@ pub(crate) struct Ask {
 
 impl Ask {
     pub(crate) fn new(method: &str, path: impl Into<String>) -> Self {
-        Self { method: method.to_owned(), path: path.into(), headers: Vec::new(), body: Vec::new() }
+        let host = ("host".to_owned(), b"localhost".to_vec());
+        Self { method: method.to_owned(), path: path.into(), headers: vec![host], body: Vec::new() }
     }
 
     pub(crate) fn get(path: impl Into<String>) -> Self {
@@ -86,7 +87,7 @@ impl Ask {
     }
 
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        let mut bytes = format!("{} {} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n", self.method, self.path).into_bytes();
+        let mut bytes = format!("{} {} HTTP/1.1\r\nconnection: close\r\n", self.method, self.path).into_bytes();
         for (name, value) in &self.headers {
             bytes.extend_from_slice(name.as_bytes());
             bytes.extend_from_slice(b": ");
@@ -122,6 +123,14 @@ pub(crate) async fn send_and_hang_up(addr: SocketAddr, ask: &Ask) {
     let mut stream = TcpStream::connect(addr).await.expect("the server accepts");
     stream.write_all(&ask.bytes()).await.expect("the request can be sent");
     stream.shutdown().await.expect("the connection can be closed");
+}
+
+/// Sends a request, and resets the connection once `until` is ready.
+pub(crate) async fn send_and_reset(addr: SocketAddr, ask: &Ask, until: impl Future) {
+    let mut stream = TcpStream::connect(addr).await.expect("the server accepts");
+    stream.write_all(&ask.bytes()).await.expect("the request can be sent");
+    until.await;
+    stream.set_zero_linger().expect("the connection can be reset");
 }
 
 fn read(bytes: &[u8]) -> Answer {

@@ -14,7 +14,7 @@ fn load_text(text: &str) -> Result<Config, StartError> {
     load(&Sources { file: Some(file), ..Sources::default() })
 }
 
-fn environment(pairs: &[(&str, &str)]) -> HashMap<String, String> {
+fn settings(pairs: &[(&str, &str)]) -> HashMap<String, String> {
     pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
 
@@ -25,7 +25,7 @@ fn later_sources_win() {
     std::fs::write(&file, "hold_ms = 300000\nsweep_ms = 1000\nbody_bytes_max = 2048\n").expect("the file can be written");
     let sources = Sources {
         file: Some(file),
-        environment: environment(&[("NEVERTWICE_SWEEP_MS", "2000"), ("NEVERTWICE_BODY_BYTES_MAX", "4096"), ("HOME", "/nowhere")]),
+        environment: settings(&[("NEVERTWICE_SWEEP_MS", "2000"), ("NEVERTWICE_BODY_BYTES_MAX", "4096"), ("HOME", "/nowhere")]),
         flags: vec![("body_bytes_max".to_owned(), "8192".to_owned()), ("listen".to_owned(), "127.0.0.1:0".to_owned())],
     };
     let config = load(&sources).expect("it is fine");
@@ -67,7 +67,7 @@ fn nonsense_is_refused_and_named() {
         assert!(told.contains(named) && told.contains("Nothing was started"), "{text}: {told}");
     }
     assert!(load_text("hold_ms = 20000\nsweep_ms = 5000").is_ok());
-    assert!(load(&Sources { environment: environment(&[("NEVERTWICE_SWEP_MS", "1")]), ..Sources::default() }).is_err());
+    assert!(load(&Sources { environment: settings(&[("NEVERTWICE_SWEP_MS", "1")]), ..Sources::default() }).is_err());
     assert!(load(&Sources { flags: vec![("swep_ms".to_owned(), "1".to_owned())], ..Sources::default() }).is_err());
     assert!(load(&Sources { file: Some("/no/such/file.toml".into()), ..Sources::default() }).is_err());
 }
@@ -82,9 +82,33 @@ fn all_that_is_wrong_is_told_at_once() {
 
 #[test]
 fn settings_from_the_environment_keep_their_text() {
-    let config = load(&Sources { environment: environment(&[("NEVERTWICE_OPERATOR_KEY", "0123456789012345e3")]), ..Sources::default() });
+    let config = load(&Sources { environment: settings(&[("NEVERTWICE_OPERATOR_KEY", "0123456789012345e3")]), ..Sources::default() });
     let expected = nevertwice_server::config::Secret::new("0123456789012345e3");
     assert_eq!(config.expect("it is a key").operator_key, Some(expected));
+}
+
+#[test]
+#[cfg(unix)]
+fn an_environment_that_is_not_utf_8_is_refused_only_where_it_is_about_settings() {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt as _;
+
+    use nevertwice_server::config::environment;
+    let variables = |pairs: &[(&[u8], &[u8])]| -> Vec<(OsString, OsString)> {
+        pairs.iter().map(|(name, value)| (OsString::from_vec(name.to_vec()), OsString::from_vec(value.to_vec()))).collect()
+    };
+    let others: [(&[u8], &[u8]); 4] = [(b"HOME", b"/\xff"), (b"\xff", b""), (b"NEVERTWICE", b"\xff"), (b"NEVERTWICES", b"\xff")];
+    let read = environment(variables(&[&others[..], &[(b"NEVERTWICE_SWEEP_MS", b"2000")]].concat())).expect("it is fine");
+    assert_eq!(read, settings(&[("NEVERTWICE_SWEEP_MS", "2000")]));
+    for (name, value, named) in [
+        (&b"NEVERTWICE_OPERATOR_KEY"[..], &b"hidden-\xff-0123456789"[..], "NEVERTWICE_OPERATOR_KEY"),
+        (b"NEVERTWICE_SWEEP_MS\xff", b"2000", "NEVERTWICE_SWEEP_MS"),
+    ] {
+        let error = environment(variables(&[(name, value)])).expect_err("it is not UTF-8");
+        assert_eq!(error.code, ErrorCode::ConfigurationInvalid);
+        let told = error.to_string();
+        assert!(told.contains(named) && !told.contains("hidden"), "{told}");
+    }
 }
 
 #[test]

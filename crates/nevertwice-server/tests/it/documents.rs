@@ -127,6 +127,7 @@ fn the_page_about_the_api_is_up_to_date() {
          ## Headers\n\n\
          | header | where | meaning |\n|---|---|---|\n\
          | `Authorization: Bearer KEY` | all but what anyone may ask | the operator key or the service key; none if the server has none |\n\
+         | `Host` | a server without credentials | a loopback address, `localhost` or the host of `public_url`, or the answer is `role_insufficient`: what a page in a browser sends under a name of its own is nobody's command |\n\
          | `Principal` | what a service may ask | on whose behalf; needed with the service key. It is the first half of an intent, so it is the same in every retry |\n\
          | `Idempotency-Key` | every command | 1 to 255 visible ASCII characters, in double quotes (RFC 8941) or bare: the second half of an intent |\n\
          | `Idempotency-Expires` | every command | milliseconds since 1970; from then on the intent is given up, and an unknown key is refused `intent_expired` |\n\

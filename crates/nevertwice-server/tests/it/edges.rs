@@ -28,7 +28,7 @@ async fn a_body_that_is_too_large() {
     // Without a length said beforehand.
     let piece = format!("{:x}\r\n{}\r\n", 65_536, " ".repeat(65_536));
     let head = format!(
-        "POST {ORDERS} HTTP/1.1\r\nhost: t\r\nconnection: close\r\nidempotency-key: b\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+        "POST {ORDERS} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nidempotency-key: b\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
     );
     let chunked = format!("{head}{}0\r\n\r\n", piece.repeat(5));
     assert_eq!(send_bytes(house.addr, chunked.as_bytes()).await.code(), "body_too_large");
@@ -61,7 +61,7 @@ async fn a_head_that_is_too_large() {
 async fn a_body_that_does_not_arrive() {
     let house = House::configured(|config| config.request_read_ms = 50).await.with_market().await;
     let head = format!(
-        "POST {ORDERS} HTTP/1.1\r\nhost: t\r\nidempotency-key: a\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{{"
+        "POST {ORDERS} HTTP/1.1\r\nhost: localhost\r\nidempotency-key: a\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{{"
     );
     let answer = send_bytes(house.addr, head.as_bytes()).await;
     assert_eq!((answer.status, answer.code().as_str()), (408, "request_timeout"));

@@ -112,6 +112,16 @@ async fn trouble_is_told_and_the_same_key_tells_afterwards() {
 }
 
 #[tokio::test]
+async fn a_full_disk_did_nothing_and_needs_no_restart() {
+    let (house, trouble) = troubled().await;
+    trouble.store(FULL, Ordering::SeqCst);
+    let problem = house.send(order()).await.json();
+    let detail = problem["detail"].as_str().expect("a detail");
+    assert!(detail.contains("Nothing was done") && detail.contains("by itself"), "{detail}");
+    assert!(!detail.contains("may or may not") && !detail.contains("restart"), "{detail}");
+}
+
+#[tokio::test]
 async fn a_lost_answer_is_an_unknown_outcome_and_never_an_invented_failure() {
     let (house, trouble) = troubled().await;
     trouble.store(SILENT, Ordering::SeqCst);
@@ -126,6 +136,19 @@ async fn a_lost_answer_is_an_unknown_outcome_and_never_an_invented_failure() {
     assert_eq!(house.metric("nevertwice_unknown_outcomes_total").await, 1.0);
     assert_eq!(house.metric("nevertwice_requests_total{endpoint=\"place_order\",outcome=\"outcome_unknown\"}").await, 1.0);
     assert_eq!(house.metric("nevertwice_requests_total{endpoint=\"place_order\",outcome=\"replayed\"}").await, 1.0);
+}
+
+#[tokio::test]
+async fn an_unknown_outcome_counts_once_however_many_of_its_steps_are_late() {
+    let (house, trouble) = troubled().await;
+    let house = house.with_sale().await;
+    trouble.store(SILENT, Ordering::SeqCst);
+    let asked = [house.book("a", "A1", "north").await, house.book("b", "B2", "north").await];
+    assert_eq!(asked.map(|answer| answer.code()), ["outcome_unknown", "outcome_unknown"]);
+    // By now the first booking's own step has been given up as well.
+    assert_eq!(house.metric("nevertwice_unknown_outcomes_total").await, 2.0);
+    trouble.store(FINE, Ordering::SeqCst);
+    assert_eq!(house.book("a", "A1", "north").await.status, 200);
 }
 
 #[tokio::test]

@@ -69,11 +69,14 @@ async fn a_replay_repeats_the_result_member_for_member_whatever_happened_since()
 #[tokio::test]
 async fn a_key_belongs_to_one_request_and_one_principal() {
     let house = House::open().await.with_market().await;
-    house.send(Ask::post(ORDERS, "a", order())).await.result();
+    let did = house.send(Ask::post(ORDERS, "a", order())).await.result();
+    house.send(Ask::post(ORDERS, "b", order())).await.result();
     let other = json!({"account": "ann", "instrument": "ARG", "side": "buy", "quantity": 2}).to_string();
     let answer = house.send(Ask::post(ORDERS, "a", other)).await;
     assert_eq!((answer.status, answer.code().as_str()), (422, "fingerprint_mismatch"));
-    assert_eq!(answer.json()["figures"]["used_at"], answer.json()["position"]);
+    // The figure is what the key did; beside it stands the position as of which this is said.
+    assert_eq!(answer.json()["figures"], json!({"position": did["position"]}));
+    assert_ne!(answer.json()["position"], did["position"]);
     let mode = json!({"mode": "halted"}).to_string();
     assert_eq!(house.send(Ask::post("/v1/markets/wc/mode", "a", mode)).await.code(), "fingerprint_mismatch");
     let somebody = house.send(Ask::post(ORDERS, "a", order()).header("principal", "somebody")).await;

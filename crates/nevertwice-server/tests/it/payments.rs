@@ -7,9 +7,10 @@ use nevertwice_api::BoxFuture;
 use nevertwice_core::PaymentUrl;
 use nevertwice_server::{Closed, GatewayError, PaymentGateway, PaymentStatus, Session};
 use serde_json::{Value, json};
+use tokio::sync::{mpsc, watch};
 
-use crate::client::Ask;
-use crate::house::{House, Plan, START_MS, path_of};
+use crate::client::{Ask, send_and_reset};
+use crate::house::{House, Plan, START_MS, eventually, path_of};
 
 /// A gateway that fails as long as it is told to.
 #[derive(Default)]
@@ -101,6 +102,50 @@ async fn no_seat_is_given_back_whose_payment_may_still_be_made() {
     assert_eq!(house.booking(&booked["result"]["booking"]).await["state"], "paid");
 }
 
+/// A gateway that closes a payment only once it is let.
+struct Slow {
+    asked: mpsc::UnboundedSender<()>,
+    let_go: watch::Receiver<bool>,
+}
+
+impl PaymentGateway for Slow {
+    fn create(&self, session: Session) -> BoxFuture<'static, Result<PaymentUrl, GatewayError>> {
+        Box::pin(async move { Ok(PaymentUrl::new(&format!("https://pay.example/{}", session.payment)).expect("a URL")) })
+    }
+
+    fn status(&self, _session: Session) -> BoxFuture<'static, Result<PaymentStatus, GatewayError>> {
+        Box::pin(async { Ok(PaymentStatus::Open) })
+    }
+
+    fn close(&self, _session: Session) -> BoxFuture<'static, Result<Closed, GatewayError>> {
+        let (asked, mut let_go) = (self.asked.clone(), self.let_go.clone());
+        Box::pin(async move {
+            asked.send(()).expect("the test waits");
+            let_go.wait_for(|let_go| *let_go).await.expect("the test waits");
+            Ok(Closed::Unpaid)
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_release_goes_on_after_the_gateway_although_its_sender_hung_up() {
+    let (asked, mut was_asked) = mpsc::unbounded_channel();
+    let (let_go, may_go) = watch::channel(false);
+    let plan = Plan { gateway: Some(Arc::new(Slow { asked, let_go: may_go })), ..Plan::default() };
+    let house = House::with(plan).await.with_sale().await;
+    let booked = house.book("a", "A1", "north").await.json();
+    let at = format!("/v1/sales/final/bookings/{}/release", booked["result"]["booking"].as_str().expect("an id"));
+    let release = Ask::post(at, "r", json!({"payment": booked["state"]["payment"]}).to_string());
+    send_and_reset(house.addr, &release, was_asked.recv()).await;
+    assert_eq!(house.booking(&booked["result"]["booking"]).await["state"], "paying");
+    let_go.send_replace(true);
+    eventually("the seat is given back", async || (house.booking(&booked["result"]["booking"]).await["state"] == "released").then_some(()))
+        .await;
+    let replay = house.send(release).await;
+    assert_eq!((replay.status, replay.header("idempotent-replayed")), (200, Some("true")));
+    assert!(was_asked.is_empty(), "a replay closes no payment");
+}
+
 #[tokio::test]
 async fn what_is_refused_or_a_replay_closes_no_payment() {
     let house = House::open().await.with_sale().await;
@@ -172,4 +217,17 @@ async fn a_paid_seat_is_paid_after_a_restart() {
     assert!(house.send(Ask::new("POST", format!("{url}/pay"))).await.text.contains("is paid"));
     let replay = house.book("a", "A1", "north").await.json();
     assert_eq!((&replay["state"]["state"], &replay["result"]), (&json!("paid"), &booked["result"]));
+}
+
+#[tokio::test]
+async fn with_another_gateway_there_is_no_sandbox_that_confirms() {
+    let (house, _) = with_gateway().await;
+    let booked = house.book("a", "A1", "north").await.json();
+    let page = format!("/sandbox/payments/final/{}", booked["state"]["payment"].as_str().expect("a payment"));
+    for ask in [Ask::get(&page), Ask::new("POST", format!("{page}/pay")), Ask::new("POST", format!("{page}/decline"))] {
+        let answer = house.send(ask).await;
+        assert_eq!((answer.status, answer.code().as_str()), (404, "route_unknown"));
+    }
+    assert_eq!(house.booking(&booked["result"]["booking"]).await["state"], "paying");
+    assert_eq!(house.get("/v1/sales/final").await.result()["live"], 1);
 }

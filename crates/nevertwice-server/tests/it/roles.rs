@@ -69,6 +69,31 @@ async fn every_route_asks_for_its_role() {
     }
 }
 
+#[tokio::test]
+async fn every_command_asks_for_a_key_and_for_json() {
+    let house = House::open().await.with_market().await.with_sale().await;
+    let keyed: Vec<&Route> = routes().iter().filter(|route| route.keyed).collect();
+    assert!(keyed.len() >= 15, "{keyed:?}");
+    for route in keyed {
+        let whole = ask(route);
+        let keyless = house.send(whole.clone().without("idempotency-key")).await;
+        assert_eq!((keyless.status, keyless.code().as_str()), (400, "idempotency_key_missing"), "{route:?}");
+        for (body, codes) in [
+            (&b"code=A1"[..], ["body_malformed"].as_slice()),
+            (b"{\"a\":", &["body_malformed", "body_invalid"]),
+            (b"{\"\xff\":1}", &["body_malformed", "body_invalid"]),
+            (b"", &["body_malformed"]),
+            (b"{\"no such member\":1}", &["body_invalid"]),
+        ] {
+            let answer = house.send(whole.clone().body(body)).await;
+            let code = answer.code();
+            assert!(answer.status == 400 && codes.contains(&code.as_str()), "{route:?} {}: {code}", body.escape_ascii());
+        }
+        let form = whole.without("content-type").header("content-type", "application/x-www-form-urlencoded");
+        assert_eq!(house.send(form).await.code(), "media_type_unsupported", "{route:?}");
+    }
+}
+
 #[test]
 fn what_changes_a_shard_is_never_for_anyone() {
     for route in routes() {
@@ -170,4 +195,52 @@ async fn without_keys_the_server_binds_to_loopback_only() {
     plan.config.operator_key = Some(Secret::new(OPERATOR));
     plan.config.listen = ([0, 0, 0, 0], 0).into();
     assert!(plan.config.check().is_ok());
+}
+
+#[tokio::test]
+async fn without_keys_the_server_answers_under_its_own_names_only() {
+    let open = House::configured(|config| config.public_url = Some("https://Shop.example:8443/tickets".to_owned())).await;
+    let guarded = guarded().await;
+    let ask = |host: &[u8]| Ask::get("/healthz").without("host").header("host", host);
+    for host in [
+        &b"localhost"[..],
+        b"LocalHost:8080",
+        b"127.0.0.1",
+        b"127.0.0.1:8080",
+        b"127.9.9.9:1",
+        b"[::1]",
+        b"[::1]:8080",
+        b"shop.example",
+        b"SHOP.example:8443",
+    ] {
+        assert_eq!(open.send(ask(host)).await.status, 200, "{}", host.escape_ascii());
+    }
+    for host in [
+        &b""[..],
+        b"evil.example",
+        b"evil.example:8080",
+        b"localhost.evil.example",
+        b"127.0.0.1.evil.example",
+        b"evil.example#localhost",
+        b"10.0.0.1:8080",
+        b"[::2]",
+        b"[::1",
+        b"::1",
+        b"[::1].evil.example",
+        b"shop.example.evil.example",
+        b"\xff",
+    ] {
+        let answer = open.send(ask(host)).await;
+        assert_eq!((answer.status, answer.code().as_str()), (403, "role_insufficient"), "{}", host.escape_ascii());
+        // Who has to know a key may use any name.
+        assert_eq!(guarded.send(ask(host)).await.status, 200, "{}", host.escape_ascii());
+    }
+    for ask in [Ask::get("/healthz").without("host"), ask(b"localhost").header("host", "evil.example")] {
+        assert_eq!(open.send(ask).await.code(), "role_insufficient");
+    }
+    // It is so for every route, and before anything is done.
+    for route in routes() {
+        let answer = open.send(self::ask(route).without("host").header("host", "evil.example")).await;
+        assert_eq!(answer.code(), "role_insufficient", "{route:?}");
+    }
 }

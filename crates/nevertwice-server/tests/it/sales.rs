@@ -113,6 +113,35 @@ async fn a_program_that_fills_in_everything_gets_what_looks_like_a_seat() {
 }
 
 #[tokio::test]
+async fn what_a_program_is_told_is_nobodys_and_counts_as_nothing() {
+    let house = House::open().await.with_sale().await;
+    let body = json!({"code": "B2", "level": "north", "website": "https://spam.example"});
+    let fake = house.post("/v1/sales/final/bookings", "robot", body.clone()).await.json();
+    let again = house.post("/v1/sales/final/bookings", "robot", body).await.json();
+    for member in ["booking", "position", "seat"] {
+        assert_eq!(again["result"][member], fake["result"][member], "{member}");
+    }
+    assert_eq!((&again["state"]["payment_url"], &again["position"]), (&fake["state"]["payment_url"], &fake["position"]));
+    let [booking, position] = [&fake["result"]["booking"], &fake["position"]].map(|text| text.as_str().expect("a position").to_owned());
+    // The next people get none of what the program was told, and the program can't pay or end anything of theirs.
+    for (key, code, level) in [("a", "A1", "north"), ("b", "B2", "north"), ("c", "C3", "south")] {
+        let real = house.book(key, code, level).await.json();
+        assert_ne!(real["result"]["booking"], booking);
+        assert_ne!(real["state"]["payment"], fake["state"]["payment"]);
+        let page = house.send(Ask::new("POST", format!("{}/pay", path_of(&fake["state"]["payment_url"])))).await;
+        assert_eq!(page.status, 404);
+        assert_eq!(house.booking(&real["result"]["booking"]).await["state"], "paying");
+    }
+    let seq = |position: &str| position.split_once('-').and_then(|(_, seq)| seq.parse::<u64>().ok()).expect("a seq");
+    assert!(seq(&booking) >= 1 << 52 && seq(&position) < 1 << 53, "{fake}");
+    assert_eq!(house.get(format!("/v1/sales/final/bookings/{booking}")).await.code(), "unknown_booking");
+    assert_eq!(house.get(format!("/v1/sales/final/acks/{position}")).await.code(), "position_unknown");
+    let counted = |outcome: &str| format!("nevertwice_requests_total{{endpoint=\"book\",outcome=\"{outcome}\"}}");
+    assert_eq!(house.metric(&counted("feigned")).await, 2.0);
+    assert_eq!(house.metric(&counted("accepted")).await, 3.0);
+}
+
+#[tokio::test]
 async fn a_release_names_the_owner_and_gives_the_seat_back() {
     let house = House::open().await.with_sale().await;
     let booked = house.book("a", "A1", "north").await.json();
@@ -153,4 +182,25 @@ async fn an_operator_releases_without_naming_the_owner_but_never_what_is_paid() 
     assert_eq!(house.post(confirm, "c", json!({"payment": paid["state"]["payment"]})).await.code(), "already_paid");
     let all = house.get("/v1/sales/final/bookings").await.result();
     assert!(all["bookings"].is_array());
+}
+
+#[tokio::test]
+async fn another_spelling_of_the_same_code_and_address_is_a_replay() {
+    let house = House::open().await.with_sale().await;
+    let book = |code: &str, email: &str, level: &str| {
+        let body = json!({"code": code, "email": email, "level": level});
+        house.post("/v1/sales/final/bookings", "a", body)
+    };
+    let first = book(" d4", "dee@example.org", "north").await;
+    let again = book("D4", " DEE@example.org", "north").await;
+    assert_eq!((first.status, again.status), (201, 200), "{}", again.text);
+    assert_eq!(again.json()["result"], first.json()["result"]);
+    for other in [book("D4", "dee@example.org", "south"), book("A1", "dee@example.org", "north"), book("D4", "x@example.org", "north")] {
+        assert_eq!(other.await.code(), "fingerprint_mismatch");
+    }
+    // A member that is not there is another one than a member that is.
+    let without = house.book("a", "D4", "north").await;
+    assert_eq!(without.code(), "fingerprint_mismatch");
+    let unseen = json!({"code": "D4", "email": "dee@example.org", "level": "north", "website": ""});
+    assert_eq!(house.post("/v1/sales/final/bookings", "a", unseen).await.code(), "fingerprint_mismatch");
 }

@@ -1,14 +1,17 @@
 //! Secrets are in no log, no error and no answer.
 
 use std::io;
+use std::path::Path;
 use std::sync::{Mutex, Once, PoisonError};
 
+use nevertwice_api::fingerprint;
+use nevertwice_api::person::SaleKey;
 use nevertwice_server::config::{Secret, Sources, load};
 use serde_json::json;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::client::Ask;
-use crate::house::{House, Plan};
+use crate::house::{House, Plan, data};
 
 static LOG: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
@@ -79,6 +82,38 @@ async fn keys_codes_and_addresses_are_not_logged_and_not_echoed() {
         assert!(!log.contains(secret), "a secret is in the log");
         assert!(!answers.contains(secret), "a secret is in an answer");
     }
+}
+
+#[tokio::test]
+async fn nobody_can_try_out_codes_on_the_stored_fingerprints() {
+    let house = House::open().await;
+    let sale = json!({"sale": "final", "levels": [{"level": "n", "cap": null}], "total_cap": 5, "opens_at": 0, "closes_at": 9_000_000_000_000_i64});
+    let load = json!({"candidates": [{"code": "AB-12", "email": "ada@example.org"}]});
+    let book = json!({"code": " ab-12", "email": "Ada@Example.org", "level": "n"});
+    let normal = json!({"code": "AB-12", "email": "ada@example.org", "level": "n"});
+    house.post("/v1/sales", "sale", sale).await.result();
+    house.post("/v1/sales/final/candidates", "load", load.clone()).await.result();
+    house.post("/v1/sales/final/open", "doors", json!({"open": true})).await.result();
+    house.post("/v1/sales/final/bookings", "book", book.clone()).await.result();
+    let folder = house.close().await;
+    let stored = stored(&data(&folder));
+    let has = |digest: &[u8; 32]| stored.windows(32).any(|bytes| bytes == digest);
+    let key = SaleKey::derive(&[7; 32], "final");
+    for (word, body, is_stored) in [("load_candidates", load, true), ("book", book, false), ("book", normal, true)] {
+        let plain = fingerprint::of_json(&[word, "final"], body.to_string().as_bytes()).expect("it is JSON");
+        assert!(!has(&plain), "{word} {body}");
+        assert_eq!(has(&key.fingerprint(&plain)), is_stored, "{word} {body}");
+    }
+}
+
+/// All bytes in a folder.
+fn stored(folder: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("the folder can be listed") {
+        let path = entry.expect("an entry").path();
+        bytes.extend(if path.is_dir() { stored(&path) } else { std::fs::read(&path).expect("the file can be read") });
+    }
+    bytes
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! What the server does by itself, in time.
 
+use nevertwice_api::person::SaleKey;
+use nevertwice_api::{Backend as _, Levels, Request};
+use nevertwice_core::{Admit, Code, Command, Decision, IdempotencyKey, Intent, Name, Principal, ShardId};
 use serde_json::{Value, json};
 
 use crate::client::Ask;
@@ -39,6 +42,32 @@ async fn a_hold_whose_payment_was_begun_ends_only_once_the_gateway_has_told_how(
     assert_eq!(house.metric("nevertwice_late_payments_total").await, 0.0);
     assert_eq!(house.metric("nevertwice_closings_released_total").await, 2.0);
     assert_eq!(house.metric("nevertwice_steward_failures_total").await, 0.0);
+}
+
+#[tokio::test]
+async fn a_hold_whose_payment_never_began_is_released_at_its_end() {
+    let house = swept().await.with_sale().await;
+    // As if the server had died between the admission and the begin of the payment.
+    let level = Name::new("north").expect("a name");
+    let candidate = SaleKey::derive(&[7; 32], "final").candidate(&Code::new("A1").expect("a code"));
+    let intent = Intent {
+        principal: Principal::new("web").expect("a principal"),
+        key: IdempotencyKey::new("a").expect("a key"),
+        fingerprint: [1; 32],
+        expires_at: None,
+    };
+    let command = Command { intent, action: Admit { candidate, email: None, level }.into() };
+    let request = Request { shard: ShardId::sale(Name::new("final").expect("a name")), command, levels: Levels::NONE };
+    let Decision::Accepted(entry) = house.backend.submit(request).await.expect("an answer").decision else { panic!("it was not admitted") };
+    let id = json!(entry.position.to_string());
+    house.later(HOLD_MS - 1);
+    assert_eq!(house.booking(&id).await["state"], "admitted");
+    house.later(1);
+    let released = reaches(&house, &id, "released").await;
+    assert_eq!((&released["payment"], &released["seat"]), (&Value::Null, &json!(1)));
+    assert_eq!(house.get("/v1/sales/final").await.result()["live"], 0);
+    assert_eq!(house.metric("nevertwice_holds_ended_total").await, 1.0);
+    assert_eq!(house.book("b", "B2", "north").await.result()["seat"], 1);
 }
 
 #[tokio::test]
