@@ -9,8 +9,10 @@ use std::sync::Arc;
 use nevertwice_api::{ErrorCode, Observer};
 use nevertwice_local::clock::SystemClock;
 use nevertwice_server::config::{Config, Sources, environment, load};
-use nevertwice_server::{Metrics, Parts, Server, StartError, load_or_create_person_secret, open_local};
+use nevertwice_server::{Metrics, Parts, Server, StartError, check_person_secret, load_or_create_person_secret, open_local};
 use tracing_subscriber::EnvFilter;
+
+use crate::stop;
 
 /// Every setting can also stand in the file, or in the environment as `NEVERTWICE_` and the setting in capitals; flags win.
 #[derive(Debug, clap::Args)]
@@ -71,6 +73,7 @@ fn serve(config: &Config) -> Result<(), StartError> {
     let person_secret = load_or_create_person_secret(&config.person_key_path(), &config.data)?;
     let (clock, metrics) = (Arc::new(SystemClock), Arc::new(Metrics::new()));
     let (backend, report) = open_local(config, clock, Arc::clone(&metrics) as Arc<dyn Observer>)?;
+    check_person_secret(&config.person_key_path(), &config.data, &person_secret)?;
     tracing::info!(data = %config.data.display(), snapshot = ?report.snapshot, entries = report.entries, took = ?report.took, "recovered");
     for bad in &report.bad_snapshots {
         tracing::warn!(snapshot = bad, "a snapshot does not count; the one before it does");
@@ -84,7 +87,10 @@ fn serve(config: &Config) -> Result<(), StartError> {
     })?;
     runtime.block_on(async {
         let server = Server::bind(config, parts).await?;
-        let stop = stop_signal()?;
+        let stop = stop::told().map_err(|error| StartError {
+            code: ErrorCode::Internal,
+            detail: format!("Signals can't be heard: {error}. Nothing was started."),
+        })?;
         let line = format!("listening on http://{}\n", server.addr());
         // Whoever started this process waits for this line; if nobody reads it, that is no reason not to serve.
         let _ = std::io::stdout().write_all(line.as_bytes()).and_then(|()| std::io::stdout().flush());
@@ -109,23 +115,4 @@ fn start_log(config: &Config) -> Result<(), StartError> {
         log.init()
     }
     Ok(())
-}
-
-/// Ready when the process is told to stop.
-fn stop_signal() -> Result<impl Future<Output = ()>, StartError> {
-    let refuse = |error: std::io::Error| StartError {
-        code: ErrorCode::Internal,
-        detail: format!("Signals can't be heard: {error}. Nothing was started."),
-    };
-    #[cfg(unix)]
-    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).map_err(refuse)?;
-    Ok(async move {
-        #[cfg(unix)]
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = tokio::signal::ctrl_c() => {}
-        }
-        #[cfg(not(unix))]
-        let _ = tokio::signal::ctrl_c().await;
-    })
 }

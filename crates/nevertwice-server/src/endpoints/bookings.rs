@@ -5,13 +5,13 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use nevertwice_api::{ErrorCode, wire};
 use nevertwice_core::{
-    self as core, BookingOwner, BookingState, BookingView, IdempotencyKey, Intent, PaymentId, Position, Query, Rejection, ReleaseReason,
-    ScanCursor, ShardId, View,
+    self as core, BookingOwner, BookingState, BookingView, CandidateId, IdempotencyKey, Intent, PaymentId, Position, Query, Rejection,
+    ReleaseReason, ScanCursor, ShardId, View,
 };
 
 use super::shared::{decide, read};
 use crate::access::{Caller, Role};
-use crate::app::ReadOf;
+use crate::app::{App, ReadOf};
 use crate::body;
 use crate::call::{Call, CommandCall, read_name};
 use crate::convert::{self, code, email};
@@ -24,17 +24,20 @@ use crate::{booking, honeypot};
 pub(crate) async fn book(call: Box<Call>) -> Result<Reply, Refusal> {
     let sale = call.sale()?;
     let call = call.command().await?;
-    let asked: wire::Book = call.body()?;
+    let mut asked: wire::Book = call.body()?;
+    // The field is no part of what is asked: a retry in which a browser filled it in is a retry.
+    let is_filled_in = asked.website.take().is_some_and(|website| !website.is_empty());
     let key = call.app.sale_key(&sale.name);
     let code = code(&asked.code)?;
     let level = read_name("level", &asked.level)?;
     let email = email(&key, asked.email.as_deref())?;
     let intent = call.intent_to_book(&sale.name, &asked, &code, &key)?;
-    if asked.website.as_ref().is_some_and(|website| !website.is_empty()) {
-        let answer = honeypot::answer(&call.app, &sale, &key.candidate(&code), &level, &intent).await?;
+    let candidate = key.candidate(&code);
+    if is_filled_in && !has_booking(&call.app, &sale, candidate).await? {
+        let answer = honeypot::answer(&call.app, &sale, &candidate, &level, &intent).await?;
         return Reply::feigned(&answer, StatusCode::CREATED);
     }
-    let admit = core::Admit { candidate: key.candidate(&code), email, level };
+    let admit = core::Admit { candidate, email, level };
     let CommandCall { app, levels, .. } = call;
     let steps = {
         let app = Arc::clone(&app);
@@ -42,6 +45,15 @@ pub(crate) async fn book(call: Box<Call>) -> Result<Reply, Refusal> {
     };
     let answer = app.see_through(steps).await?;
     Reply::command(&answer, StatusCode::CREATED, answer.replayed)
+}
+
+/// Whether the candidate has a live booking: whoever has one passes the doors.
+async fn has_booking(app: &App, sale: &ShardId, candidate: CandidateId) -> Result<bool, Refusal> {
+    match app.read(sale.clone(), Query::BookingOf { candidate }, None).await {
+        Ok(_) => Ok(true),
+        Err(refusal) if refusal.code() == ErrorCode::UnknownBooking => Ok(false),
+        Err(refusal) => Err(refusal),
+    }
 }
 
 pub(crate) async fn show(call: Box<Call>) -> Result<Reply, Refusal> {

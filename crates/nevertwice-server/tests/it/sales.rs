@@ -112,6 +112,18 @@ async fn a_program_that_fills_in_everything_gets_what_looks_like_a_seat() {
     assert_eq!(house.metric("nevertwice_honeypot_hits_total").await, 1.0);
 }
 
+/// A browser may fill in the hidden field for a person; who has a booking passes the doors all the same.
+#[tokio::test]
+async fn who_has_a_booking_gets_it_even_with_the_hidden_field_filled_in() {
+    let house = House::open().await.with_sale().await;
+    let first = house.book("a", "A1", "north").await.json();
+    let filled = json!({"code": "A1", "level": "north", "website": "filled in by a browser"});
+    let retry = house.post("/v1/sales/final/bookings", "a", filled.clone()).await;
+    assert_eq!((retry.status, &retry.json()["result"]), (200, &first["result"]));
+    assert_eq!(house.post("/v1/sales/final/bookings", "a2", filled).await.code(), "already_booked");
+    assert_eq!(house.metric("nevertwice_honeypot_hits_total").await, 0.0);
+}
+
 #[tokio::test]
 async fn what_a_program_is_told_is_nobodys_and_counts_as_nothing() {
     let house = House::open().await.with_sale().await;
