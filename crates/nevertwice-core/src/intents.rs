@@ -5,34 +5,97 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::fields::{Fields, Source};
+use crate::index::Index;
 use crate::limits::{INTENTS_MAX, PURGE_MAX};
 use crate::packed::{Packer, Unpacker};
 use crate::record::IntentRecord;
-use crate::table::{Seed, Tables};
+use crate::table::{Seed, seeded_hash};
 use crate::{Entry, Event, IdempotencyKey, Intent, Position, Principal};
 
-/// How many places of the order of purging lie in one piece. Pieces are never moved as a whole.
+/// How many intents lie in one piece of the queue. Pieces are never moved as a whole.
 const PIECE: usize = 4096;
-
-#[derive(Clone, Copy)]
-struct Place {
-    hash: u64,
-    seq: u64,
-}
 
 /// Which intents were accepted, for one retention. Whether one is still live is decided by comparing instants; freeing its
 /// memory comes later, a few at a time.
 pub(crate) struct Intents {
+    seed: Seed,
     retention_ms: i64,
-    packed: Tables<Box<[u8]>>,
-    // In the order of acceptance, which is also the order in which they end.
-    order: VecDeque<VecDeque<Place>>,
+    queue: Queue,
+    index: Index,
     packer: Packer,
+}
+
+/// Packed intents in the order of acceptance, which is also the order in which they end, numbered one after the other. One that
+/// another of the same key has replaced is empty.
+struct Queue {
+    pieces: VecDeque<Vec<Box<[u8]>>>,
+    // The number of the first item of the first piece.
+    base: u64,
+    // How many items of the first piece have been taken.
+    taken: usize,
+}
+
+impl Queue {
+    const fn new() -> Self {
+        Self { pieces: VecDeque::new(), base: 0, taken: 0 }
+    }
+
+    fn push(&mut self, item: Box<[u8]>) -> u32 {
+        if self.pieces.back().is_none_or(|piece| piece.len() >= PIECE) {
+            self.pieces.push_back(Vec::with_capacity(PIECE));
+        }
+        let full = self.pieces.len().saturating_sub(1).saturating_mul(PIECE);
+        let piece_len = self.pieces.back().map_or(0, Vec::len);
+        if let Some(piece) = self.pieces.back_mut() {
+            piece.push(item);
+        }
+        // Far fewer than 2^32 are remembered at a time, so the lower half of a number tells which one it is.
+        self.base.wrapping_add(full.saturating_add(piece_len) as u64) as u32
+    }
+
+    fn place(&self, number: u32) -> (usize, usize) {
+        let offset = number.wrapping_sub(self.base as u32) as usize;
+        (offset / PIECE, offset % PIECE)
+    }
+
+    fn get(&self, number: u32) -> Option<&[u8]> {
+        let (piece, at) = self.place(number);
+        self.pieces.get(piece)?.get(at).map(|item| &**item)
+    }
+
+    fn clear(&mut self, number: u32) {
+        let (piece, at) = self.place(number);
+        if let Some(item) = self.pieces.get_mut(piece).and_then(|piece| piece.get_mut(at)) {
+            *item = Box::default();
+        }
+    }
+
+    /// The oldest item and its number.
+    fn front(&self) -> Option<(u32, &[u8])> {
+        let item = self.pieces.front()?.get(self.taken)?;
+        Some((self.base.wrapping_add(self.taken as u64) as u32, item))
+    }
+
+    fn pop_front(&mut self) {
+        if let Some(item) = self.pieces.front_mut().and_then(|piece| piece.get_mut(self.taken)) {
+            *item = Box::default();
+            self.taken = self.taken.saturating_add(1);
+        }
+        if self.taken >= PIECE {
+            self.pieces.pop_front();
+            self.base = self.base.wrapping_add(PIECE as u64);
+            self.taken = 0;
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.pieces.iter().flatten().map(|item| &**item)
+    }
 }
 
 impl Intents {
     pub(crate) fn new(seed: Seed) -> Self {
-        Self { retention_ms: 0, packed: Tables::new(seed), order: VecDeque::new(), packer: Packer::default() }
+        Self { seed, retention_ms: 0, queue: Queue::new(), index: Index::new(), packer: Packer::default() }
     }
 
     pub(crate) const fn retention_ms(&self) -> i64 {
@@ -45,34 +108,35 @@ impl Intents {
 
     /// Whether no more may be remembered. Where the oldest has ended, the next one makes room for itself.
     pub(crate) fn is_full(&self, at_ms: i64) -> bool {
-        self.packed.len() >= INTENTS_MAX && self.oldest_is_live(at_ms)
+        self.index.len() >= INTENTS_MAX && self.oldest_is_live(at_ms)
     }
 
     fn oldest_is_live(&self, at_ms: i64) -> bool {
-        let Some(&Place { hash, seq }) = self.order.front().and_then(VecDeque::front) else { return false };
-        let oldest = self.packed.get(hash, |packed| is_of(packed, seq)).and_then(|packed| prefix(packed));
-        oldest.is_some_and(|(_, accepted_at)| self.is_live(accepted_at, at_ms))
+        self.queue.front().and_then(|(_, packed)| accepted_at(packed)).is_some_and(|accepted_at| self.is_live(accepted_at, at_ms))
     }
 
     pub(crate) const fn len(&self) -> usize {
-        self.packed.len()
+        self.index.len()
     }
 
     /// What the key did, if it is still remembered at `at_ms`.
     pub(crate) fn find(&self, principal: &Principal, key: &IdempotencyKey, at_ms: i64) -> Option<IntentRecord> {
-        let hash = self.hash(principal, key);
-        let packed = self.packed.get(hash, |packed| belongs_to(packed, principal, key))?;
-        let record = unpack(packed);
+        let hash = self.hash(principal.as_str(), key.as_str());
+        let record = unpack(self.queue.get(self.number(hash, principal, key)?)?);
         debug_assert!(record.is_some());
         record.filter(|record| self.is_live(record.at_ms, at_ms))
+    }
+
+    fn number(&self, hash: u64, principal: &Principal, key: &IdempotencyKey) -> Option<u32> {
+        self.index.get(hash, |number| self.queue.get(number).is_some_and(|packed| belongs_to(packed, principal, key)))
     }
 
     const fn is_live(&self, accepted_at: i64, at_ms: i64) -> bool {
         accepted_at.saturating_add(self.retention_ms) > at_ms
     }
 
-    fn hash(&self, principal: &Principal, key: &IdempotencyKey) -> u64 {
-        let (principal, key) = (principal.as_str().as_bytes(), key.as_str().as_bytes());
+    fn hash(&self, principal: &str, key: &str) -> u64 {
+        let (principal, key) = (principal.as_bytes(), key.as_bytes());
         // Neither has a zero byte, so no two pairs make the same bytes.
         let mut joined = [0; Principal::BYTES_MAX + 1 + IdempotencyKey::BYTES_MAX];
         let (first, rest) = joined.split_at_mut(principal.len());
@@ -81,7 +145,7 @@ impl Intents {
         if let Some(second) = rest.get_mut(1..end) {
             second.copy_from_slice(key);
         }
-        self.packed.hash(joined.get(..principal.len().saturating_add(end)).unwrap_or_default())
+        seeded_hash(self.seed, joined.get(..principal.len().saturating_add(end)).unwrap_or_default())
     }
 
     /// Remembers an accepted intent, and frees a few whose retention is over.
@@ -94,54 +158,36 @@ impl Intents {
     /// order of acceptance.
     pub(crate) fn insert(&mut self, intent: &Intent, position: Position, at_ms: i64, events: &Vec<Event>) -> bool {
         let Intent { principal, key, .. } = intent;
-        let hash = self.hash(principal, key);
-        let packed = self.packer.pack(intent, position, at_ms, events);
-        let known = match self.packed.get_mut(hash, |packed| belongs_to(packed, principal, key)) {
-            // The one before it had ended; its place in the order is passed over when its turn comes.
-            Some(old) => {
-                *old = packed;
-                true
-            }
-            None => {
-                self.packed.insert(hash, packed);
-                false
-            }
-        };
-        let place = Place { hash, seq: position.seq };
-        match self.order.back_mut() {
-            Some(piece) if piece.len() < PIECE => piece.push_back(place),
-            _ => {
-                let mut piece = VecDeque::with_capacity(PIECE);
-                piece.push_back(place);
-                self.order.push_back(piece);
-            }
+        let hash = self.hash(principal.as_str(), key.as_str());
+        let known = self.number(hash, principal, key);
+        if let Some(number) = known {
+            // The one before it had ended.
+            self.queue.clear(number);
+            self.index.remove(hash, number);
         }
-        !known
+        let packed = self.packer.pack(intent, position, at_ms, events);
+        let number = self.queue.push(packed);
+        self.index.insert(hash, number);
+        known.is_none()
     }
 
     fn purge(&mut self, at_ms: i64) {
         for _ in 0..PURGE_MAX {
-            let Some(&Place { hash, seq }) = self.order.front().and_then(VecDeque::front) else { return };
-            if let Some(packed) = self.packed.get(hash, |packed| is_of(packed, seq)) {
-                match prefix(packed) {
-                    Some((_, accepted_at)) if self.is_live(accepted_at, at_ms) => return,
-                    _ => {}
-                }
-                self.packed.remove(hash, |packed| is_of(packed, seq));
+            let Some((number, packed)) = self.queue.front() else { return };
+            if accepted_at(packed).is_some_and(|accepted_at| self.is_live(accepted_at, at_ms)) {
+                return;
             }
-            if let Some(piece) = self.order.front_mut() {
-                piece.pop_front();
-                if piece.is_empty() {
-                    self.order.pop_front();
-                }
+            if let Some(hash) = owner(packed).map(|(principal, key)| self.hash(principal.as_str(), key.as_str())) {
+                self.index.remove(hash, number);
             }
+            self.queue.pop_front();
         }
     }
 
     /// The intents that are live at `at_ms`, oldest first.
     pub(crate) fn for_each_live(&self, at_ms: i64, mut visit: impl FnMut(IntentRecord)) {
-        for &Place { hash, seq } in self.order.iter().flatten() {
-            if let Some(record) = self.packed.get(hash, |packed| is_of(packed, seq)).and_then(|packed| unpack(packed))
+        for packed in self.queue.iter() {
+            if let Some(record) = unpack(packed)
                 && self.is_live(record.at_ms, at_ms)
             {
                 visit(record);
@@ -154,7 +200,6 @@ impl Packer {
     /// What purging looks at comes first; then the fields of an `IntentRecord`.
     fn pack(&mut self, intent: &Intent, position: Position, at_ms: i64, events: &Vec<Event>) -> Box<[u8]> {
         self.bytes.clear();
-        position.seq.put(self);
         at_ms.put(self);
         intent.put(self);
         position.put(self);
@@ -164,27 +209,26 @@ impl Packer {
     }
 }
 
-fn prefix(packed: &[u8]) -> Option<(u64, i64)> {
+fn accepted_at(packed: &[u8]) -> Option<i64> {
+    i64::take(&mut Unpacker::new(packed)).ok()
+}
+
+fn owner(packed: &[u8]) -> Option<(Principal, IdempotencyKey)> {
     let mut unpacker = Unpacker::new(packed);
-    Some((u64::take(&mut unpacker).ok()?, i64::take(&mut unpacker).ok()?))
+    i64::take(&mut unpacker).ok()?;
+    Some((Principal::take(&mut unpacker).ok()?, IdempotencyKey::take(&mut unpacker).ok()?))
 }
 
 fn unpack(packed: &[u8]) -> Option<IntentRecord> {
     let mut unpacker = Unpacker::new(packed);
-    u64::take(&mut unpacker).ok()?;
     i64::take(&mut unpacker).ok()?;
     IntentRecord::take(&mut unpacker).ok()
 }
 
-fn is_of(packed: &[u8], seq: u64) -> bool {
-    prefix(packed).is_some_and(|(of, _)| of == seq)
-}
-
 fn belongs_to(packed: &[u8], principal: &Principal, key: &IdempotencyKey) -> bool {
     let mut unpacker = Unpacker::new(packed);
-    // After the prefix comes the intent, whose first fields are the principal and the key.
-    u64::take(&mut unpacker).is_ok()
-        && i64::take(&mut unpacker).is_ok()
+    // After the instant comes the intent, whose first fields are the principal and the key.
+    i64::take(&mut unpacker).is_ok()
         && unpacker.text(Principal::BYTES_MAX) == Ok(principal.as_str())
         && unpacker.text(IdempotencyKey::BYTES_MAX) == Ok(key.as_str())
 }

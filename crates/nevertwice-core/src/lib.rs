@@ -26,6 +26,7 @@ mod entry;
 mod export;
 pub mod fields;
 mod hash;
+mod index;
 mod intent;
 mod intents;
 pub mod limits;

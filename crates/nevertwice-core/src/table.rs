@@ -17,6 +17,16 @@ const _: () = assert!(TABLES.is_power_of_two());
 /// The seed of a shard's hash tables: two random numbers that a host draws when it starts.
 pub(crate) type Seed = (u64, u64);
 
+/// The hash of a key: seeded, since keys come from strangers.
+pub(crate) fn seeded_hash(seed: Seed, key: &[u8]) -> u64 {
+    SipHasher13::new_with_keys(seed.0, seed.1).hash(key)
+}
+
+/// The small table of a hash. Its upper bits choose it: the lower ones choose the bucket within it.
+pub(crate) const fn table_of(hash: u64) -> usize {
+    (hash >> TABLE_SHIFT) as usize
+}
+
 struct Slot<T> {
     hash: u64,
     item: T,
@@ -42,38 +52,25 @@ impl<T> Tables<T> {
 
     /// The seeded hash of a key.
     pub(crate) fn hash(&self, key: &[u8]) -> u64 {
-        SipHasher13::new_with_keys(self.seed.0, self.seed.1).hash(key)
-    }
-
-    // The upper bits choose the table: the lower ones choose the bucket within it.
-    const fn table_of(hash: u64) -> usize {
-        (hash >> TABLE_SHIFT) as usize
+        seeded_hash(self.seed, key)
     }
 
     pub(crate) fn get(&self, hash: u64, mut is_it: impl FnMut(&T) -> bool) -> Option<&T> {
-        let table = self.tables.get(Self::table_of(hash))?;
+        let table = self.tables.get(table_of(hash))?;
         table.find(hash, |slot| slot.hash == hash && is_it(&slot.item)).map(|slot| &slot.item)
     }
 
     pub(crate) fn get_mut(&mut self, hash: u64, mut is_it: impl FnMut(&T) -> bool) -> Option<&mut T> {
-        let table = self.tables.get_mut(Self::table_of(hash))?;
+        let table = self.tables.get_mut(table_of(hash))?;
         table.find_mut(hash, |slot| slot.hash == hash && is_it(&slot.item)).map(|slot| &mut slot.item)
     }
 
     /// Adds an item that is not in the table yet.
     pub(crate) fn insert(&mut self, hash: u64, item: T) {
-        if let Some(table) = self.tables.get_mut(Self::table_of(hash)) {
+        if let Some(table) = self.tables.get_mut(table_of(hash)) {
             table.insert_unique(hash, Slot { hash, item }, |slot| slot.hash);
             self.len = self.len.saturating_add(1);
         }
-    }
-
-    pub(crate) fn remove(&mut self, hash: u64, mut is_it: impl FnMut(&T) -> bool) -> Option<T> {
-        let table = self.tables.get_mut(Self::table_of(hash))?;
-        let found = table.find_entry(hash, |slot| slot.hash == hash && is_it(&slot.item)).ok()?;
-        let (slot, _) = found.remove();
-        self.len = self.len.saturating_sub(1);
-        Some(slot.item)
     }
 
     /// The items of the `table`-th small table, in no order (callers sort, or sum without order); `None` past the last.

@@ -32,8 +32,9 @@ impl Serving {
     fn ask(&self, head: &str, body: &str) -> (u16, Value) {
         let mut stream = TcpStream::connect(&self.address).expect("it accepts");
         let length = body.len();
-        let head =
-            format!("{head} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n");
+        let head = format!(
+            "{head} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n"
+        );
         write!(stream, "{head}idempotency-key: k{}\r\n\r\n{body}", body.len()).expect("it reads");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("it answers");
