@@ -69,3 +69,12 @@ fn the_tables_of_the_markets_page_follow_from_the_limits() {
     assert!(has_row(page, &["`HOLDING_MAX`", &holding]), "docs/markets.md does not give `HOLDING_MAX` as {holding}");
     assert_eq!(HOUSE_LOSS_MAX, ISSUANCE_MAX, "the page says that the bounds are the same");
 }
+
+/// The page on the state hash shows the hash of a market before its first entry.
+#[test]
+fn the_example_of_a_state_hash_is_one() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/state-hash.md")).expect("the page is there");
+    let name = nevertwice_core::Name::new("cup").expect("it is a name");
+    let unopened = nevertwice_core::State::new(nevertwice_core::ShardId::market(name), 1, (1, 2));
+    assert!(page.contains(&unopened.state_hash().to_string()), "{}", unopened.state_hash());
+}
