@@ -67,6 +67,8 @@ fn create(path: &Path) -> Result<[u8; 32], StartError> {
 }
 
 fn write(path: &Path, secret: &[u8; 32]) -> std::io::Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    std::fs::create_dir_all(parent)?;
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -75,7 +77,6 @@ fn write(path: &Path, secret: &[u8; 32]) -> std::io::Result<()> {
     file.write_all(HEXLOWER_PERMISSIVE.encode(secret).as_bytes())?;
     file.write_all(b"\n")?;
     file.sync_all()?;
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     File::open(parent)?.sync_all()
 }
 

@@ -137,3 +137,13 @@ fn a_person_key_that_the_data_were_not_made_with_is_refused() {
     let noted = std::fs::read_to_string(data.join("person-key.check")).expect("it is noted");
     assert!(!noted.contains(&"01".repeat(32)), "the key itself is not noted");
 }
+
+/// The data folder may lie in a folder that is not there yet, and so may the key beside it.
+#[test]
+fn the_first_start_makes_the_folder_of_the_person_key() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let path = folder.path().join("not/there/data.key");
+    let made = nevertwice_server::load_or_create_person_secret(&path, &folder.path().join("not/there/data")).expect("it is made");
+    let again = nevertwice_server::load_or_create_person_secret(&path, folder.path()).expect("it is read");
+    assert_eq!(made, again);
+}
