@@ -115,7 +115,7 @@ fn a_full_disk_refuses_before_deciding_answers_the_rest_and_heals() {
     };
     let (failure, refused) = refused();
     assert_eq!(failure, Failure::StorageFull);
-    assert_eq!(backend.status().health, Health::Ready);
+    assert_eq!(backend.status().health, Health::Full);
     let position = wait(backend.read(market(), Query::Market, None)).unwrap().position;
     assert_eq!(submit(&backend, &refused), Err(Failure::StorageFull));
     assert!(matches!(submit(&backend, &opening()[2]).unwrap().decision, Decision::Replayed(_)), "replays go on");
