@@ -94,3 +94,6 @@ const _: () = assert!(LOAD_CANDIDATES_MAX <= LIST_MAX && EXPIRE_HOLDS_MAX <= LIS
 const _: () = assert!(ADOPTIONS_MAX <= LIST_MAX);
 const _: () = assert!(LEVELS_MAX <= u64::BITS as usize);
 const _: () = assert!(AT_MS_MAX > 0);
+
+/// How many commands a host may have read ahead at a time.
+pub const TOUCH_MAX: usize = 16;

@@ -5,6 +5,8 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::hash::Hasher as _;
+
 use hashbrown::HashTable;
 use siphasher::sip::SipHasher13;
 
@@ -20,6 +22,17 @@ pub(crate) type Seed = (u64, u64);
 /// The hash of a key: seeded, since keys come from strangers.
 pub(crate) fn seeded_hash(seed: Seed, key: &[u8]) -> u64 {
     SipHasher13::new_with_keys(seed.0, seed.1).hash(key)
+}
+
+/// The hash of two texts without zero bytes, as that of the one, a zero byte and the other. They are read where they are: bytes
+/// that were just written in other pieces can't be read back until all earlier writes are through, and one of those went to
+/// memory that no cache has.
+pub(crate) fn seeded_pair_hash(seed: Seed, first: &[u8], second: &[u8]) -> u64 {
+    let mut hasher = SipHasher13::new_with_keys(seed.0, seed.1);
+    hasher.write(first);
+    hasher.write_u8(0);
+    hasher.write(second);
+    hasher.finish()
 }
 
 /// The small table of a hash. Its upper bits choose it: the lower ones choose the bucket within it.
