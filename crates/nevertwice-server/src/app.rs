@@ -10,8 +10,8 @@ use nevertwice_local::clock::Clock;
 use tokio::sync::mpsc;
 use tokio::time::{Duration, Instant, timeout, timeout_at};
 
-use crate::access::Credentials;
-use crate::config::Config;
+use crate::access::Door;
+use crate::config::{Config, Networks};
 use crate::convert;
 use crate::hosts::Hosts;
 use crate::metrics::Metrics;
@@ -39,7 +39,8 @@ pub(crate) struct App {
     pub(crate) gateway: Arc<dyn PaymentGateway>,
     /// The sandbox, if it is the gateway: its pages confirm payments on nobody's word but their own.
     pub(crate) sandbox: Option<Arc<Sandbox>>,
-    pub(crate) credentials: Credentials,
+    pub(crate) door: Door,
+    pub(crate) trusted_proxies: Networks,
     pub(crate) hosts: Hosts,
     pub(crate) limits: Limits,
     pub(crate) retention_ms: i64,
@@ -74,7 +75,8 @@ impl App {
             clock: parts.clock,
             gateway,
             sandbox,
-            credentials: Credentials::new(config.operator_key.as_ref(), config.service_key.as_ref()),
+            door: Door::of(config),
+            trusted_proxies: config.trusted_proxies.clone(),
             hosts: Hosts::of(config),
             limits: config.limits(),
             retention_ms: config.retention_ms,

@@ -1,6 +1,7 @@
 //! One connection: what is refused for a request's head alone, the number of requests under way, and panics that end in an answer.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use tower::Service as _;
 
 use crate::app::App;
 use crate::metrics::RouteNumber;
+use crate::peer::Peer;
 use crate::refusal::Refusal;
 
 /// How many times the bounds of a head are read before the connection is just cut, so that who is somewhat over them gets to
@@ -30,7 +32,7 @@ const HEAD_GRACE: usize = 4;
 /// How many header lines hyper reads without help of the heap.
 const HEADERS_ON_STACK: usize = 100;
 
-/// What answers the requests of a connection.
+/// What answers requests, whatever their connection.
 #[derive(Clone)]
 pub(crate) struct Service {
     app: Arc<App>,
@@ -43,8 +45,15 @@ impl Service {
     }
 }
 
+/// What answers the requests of one connection.
+struct Connected {
+    service: Service,
+    /// The address of the other end.
+    address: IpAddr,
+}
+
 /// Serves a connection in a task of its own.
-pub(crate) fn serve(stream: TcpStream, service: Service, connections: &GracefulShutdown, place: OwnedSemaphorePermit) {
+pub(crate) fn serve(stream: TcpStream, address: IpAddr, service: Service, connections: &GracefulShutdown, place: OwnedSemaphorePermit) {
     let _ = stream.set_nodelay(true);
     let limits = &service.app.limits;
     let mut builder = http1::Builder::new();
@@ -58,7 +67,7 @@ pub(crate) fn serve(stream: TcpStream, service: Service, connections: &GracefulS
         .max_buf_size((limits.headers_bytes_max * HEAD_GRACE).max(64 * 1024))
         // A client that has sent its request and hangs up has still asked: its request is not dropped halfway.
         .half_close(true)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(stream), Connected { service, address });
     let connection = connections.watch(connection);
     tokio::spawn(async move {
         if let Err(error) = connection.await {
@@ -68,13 +77,14 @@ pub(crate) fn serve(stream: TcpStream, service: Service, connections: &GracefulS
     });
 }
 
-impl hyper::service::Service<Request<Incoming>> for Service {
+impl hyper::service::Service<Request<Incoming>> for Connected {
     type Response = Response<Body>;
     type Error = Infallible;
     type Future = Answering;
 
-    fn call(&self, request: Request<Incoming>) -> Answering {
-        let app = Arc::clone(&self.app);
+    fn call(&self, mut request: Request<Incoming>) -> Answering {
+        let Service { app, router } = &self.service;
+        let app = Arc::clone(app);
         if let Err(refusal) = check_head(&app, &request) {
             return Answering { answer: None, refused: Some(refusal), app };
         }
@@ -82,7 +92,9 @@ impl hyper::service::Service<Request<Incoming>> for Service {
             app.under_way.fetch_sub(1, Ordering::Relaxed);
             return Answering { answer: None, refused: Some(Failure::Overloaded.into()), app };
         }
-        let answer = self.router.clone().call(request.map(Body::new));
+        let peer = Peer::of(self.address, request.headers(), &app.trusted_proxies);
+        request.extensions_mut().insert(peer);
+        let answer = router.clone().call(request.map(Body::new));
         Answering { answer: Some(Box::pin(answer)), refused: None, app }
     }
 }

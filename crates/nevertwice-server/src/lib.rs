@@ -28,6 +28,7 @@ mod named;
 mod openapi;
 mod own;
 mod payment;
+mod peer;
 mod person_secret;
 mod refusal;
 mod reply;
@@ -36,7 +37,7 @@ mod routes;
 mod server;
 mod steward;
 
-pub use access::Access;
+pub use access::{Access, Role};
 pub use config::Config;
 pub use error::StartError;
 pub use local::open_local;

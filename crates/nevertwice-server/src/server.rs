@@ -1,14 +1,14 @@
 //! A running server: its socket, its connections, its steward, and its end.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use hyper_util::server::graceful::GracefulShutdown;
 use nevertwice_api::{Backend, ErrorCode};
 use nevertwice_local::clock::{Clock, SystemClock};
-use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::{Duration, timeout};
 
 use crate::app::App;
@@ -128,8 +128,8 @@ impl Server {
                 () = &mut stop => break,
                 accepted = accept(&listener, &places) => accepted,
             };
-            if let Some((stream, place)) = accepted {
-                connection::serve(stream, service.clone(), &connections, place);
+            if let Some(Accepted { stream, address, place }) = accepted {
+                connection::serve(stream, address, service.clone(), &connections, place);
             }
         }
         tracing::info!("stopping: nothing new is accepted, what is under way is finished");
@@ -153,10 +153,17 @@ impl Server {
     }
 }
 
-async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<(tokio::net::TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+/// A connection that was accepted, and its place among all of them.
+struct Accepted {
+    stream: TcpStream,
+    address: IpAddr,
+    place: OwnedSemaphorePermit,
+}
+
+async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<Accepted> {
     let place = Arc::clone(places).acquire_owned().await.ok()?;
     match listener.accept().await {
-        Ok((stream, _)) => Some((stream, place)),
+        Ok((stream, address)) => Some(Accepted { stream, address: address.ip(), place }),
         Err(error) => {
             tracing::warn!(%error, "a connection could not be accepted");
             tokio::time::sleep(ACCEPT_PAUSE).await;
