@@ -1,15 +1,26 @@
-//! From the hash of a key to a number: the part of the memory of intents that is touched at random.
+//! From the hash of a key to a number: the part of tables and of the memory of intents that is touched at random.
 //!
-//! A slot has eight bytes, a third of what [`crate::table::Tables`] needs, since this is the one table that holds ten million:
-//! what a decision waits for is memory that no cache has. The numbers are those of a queue, in which neighbours in time lie
-//! side by side.
+//! A slot has eight bytes, since one of them holds ten million: what a decision waits for is memory that no cache has. The numbers
+//! are those of rows or of a queue, in which neighbours in time lie side by side.
+//!
+//! One big table stands still for a second when it doubles at seven million keys. Here each of [`TABLES`] tables doubles on its
+//! own, and moves a thousandth of everything.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use hashbrown::HashTable;
 
-use crate::table::{TABLES, table_of};
+/// How many small tables there are.
+const TABLES: usize = 1024;
+
+const TABLE_SHIFT: u32 = u64::BITS - TABLES.trailing_zeros();
+const _: () = assert!(TABLES.is_power_of_two());
+
+/// The small table of a hash. Its upper bits choose it; what is stored of it are the lower ones.
+const fn table_of(hash: u64) -> usize {
+    (hash >> TABLE_SHIFT) as usize
+}
 
 #[derive(Clone, Copy)]
 struct Slot {
