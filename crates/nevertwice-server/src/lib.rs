@@ -34,6 +34,7 @@ mod reply;
 mod router;
 mod routes;
 mod server;
+mod socket;
 mod steward;
 
 pub use access::Access;
