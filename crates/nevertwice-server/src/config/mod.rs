@@ -8,6 +8,7 @@ mod load;
 mod secret;
 mod settings;
 
+pub(crate) use check::SWEEPS_A_HOLD;
 pub use load::{Sources, environment, load};
 pub use secret::Secret;
 pub use settings::{Config, SETTINGS, Setting};
