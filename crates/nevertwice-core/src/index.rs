@@ -1,9 +1,12 @@
-//! From the hash of a key to a number: the part of the memory of intents that is touched at random.
+//! From the hash of a key to a number: the part of the memory of intents, and of the tables, that is touched at random.
 //!
-//! This is the one table that holds ten million, and what a decision waits for is memory that no cache has. So it is made of
+//! One of them holds ten million, and what a decision waits for is memory that no cache has. So it is made of
 //! buckets of one cache line each: to learn that a key is new costs one line, and the new number is written to that same line.
 //! (Measured at ten million keys, against a table that keeps its tags and its slots apart: a decision waits for memory once
-//! instead of twice.) The numbers are those of a queue, in which neighbours in time lie side by side.
+//! instead of twice.) The numbers are those of a queue or of rows, in which neighbours in time lie side by side.
+//!
+//! One big table stands still for a second when it doubles at seven million keys. Here each of [`TABLES`] tables doubles on its
+//! own, and moves a thousandth of everything.
 //!
 //! A bucket that is full passes what comes on to the next one, and counts what it has passed on: a search ends at the first
 //! bucket that passed nothing on, and a removal takes its share of the counts back. So nothing that is gone makes a search longer.
@@ -12,7 +15,16 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::table::{TABLES, table_of};
+/// How many small tables there are.
+const TABLES: usize = 1024;
+
+const TABLE_SHIFT: u32 = u64::BITS - TABLES.trailing_zeros();
+const _: () = assert!(TABLES.is_power_of_two());
+
+/// The small table of a hash. Its upper bits choose it; what is kept of it are the lower ones.
+const fn table_of(hash: u64) -> usize {
+    (hash >> TABLE_SHIFT) as usize
+}
 
 /// How many numbers one bucket holds: with its count it fills one cache line.
 const SLOTS: usize = 7;

@@ -11,6 +11,7 @@ mod market_edges;
 mod orders;
 mod precedence;
 mod sale_edges;
+mod scans;
 mod support;
 mod text;
 mod workload;
