@@ -40,6 +40,12 @@ impl Queue {
         Self { pieces: VecDeque::new(), base: 0, taken: 0 }
     }
 
+    /// A queue in front of whose first item so many others have come and gone.
+    #[cfg(test)]
+    const fn after(base: u64) -> Self {
+        Self { pieces: VecDeque::new(), base, taken: 0 }
+    }
+
     fn push(&mut self, item: Box<[u8]>) -> u32 {
         if self.pieces.back().is_none_or(|piece| piece.len() >= PIECE) {
             self.pieces.push_back(Vec::with_capacity(PIECE));
@@ -235,4 +241,82 @@ fn belongs_to(packed: &[u8], principal: &Principal, key: &IdempotencyKey) -> boo
     i64::take(&mut unpacker).is_ok()
         && unpacker.text(Principal::BYTES_MAX) == Ok(principal.as_str())
         && unpacker.text(IdempotencyKey::BYTES_MAX) == Ok(key.as_str())
+}
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
+mod tests {
+    use alloc::collections::BTreeMap;
+    use alloc::format;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{Name, SaleOpenSet, ShardId};
+
+    const RETENTION_MS: i64 = 300;
+    const KEYS: u16 = 700;
+
+    fn entry(key: u16, seq: u64, at_ms: i64) -> Entry {
+        let intent = Intent {
+            principal: Principal::new("somebody").expect("a principal"),
+            key: IdempotencyKey::new(&format!("k-{key}")).expect("a key"),
+            fingerprint: [0; 32],
+            expires_at: None,
+        };
+        let shard = ShardId::sale(Name::new("s").expect("a name"));
+        let events = alloc::vec![Event::SaleOpenSet(SaleOpenSet { open: true })];
+        Entry { shard, position: Position { epoch: 1, seq }, at_ms, intent, events }
+    }
+
+    /// What was accepted last with each key, and when.
+    type Twin = BTreeMap<u16, (u64, i64)>;
+
+    fn live(twin: &Twin, key: u16, at_ms: i64) -> Option<u64> {
+        twin.get(&key).filter(|(_, accepted_at)| accepted_at + RETENTION_MS > at_ms).map(|(seq, _)| *seq)
+    }
+
+    fn found(intents: &Intents, key: u16, at_ms: i64) -> Option<u64> {
+        let Intent { principal, key, .. } = entry(key, 0, 0).intent;
+        intents.find(&principal, &key, at_ms).map(|record| record.position.seq)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// Of an item's number 32 bits are kept. The queue begins shortly before they run over, and goes on for more than a piece
+        /// after it: with items that end, that are replaced under their key, and that stay.
+        #[test]
+        fn numbers_that_run_over_lead_to_the_same_intents(
+            before in 0_u64..2_000,
+            seed in any::<(u64, u64)>(),
+            steps in proptest::collection::vec((0..KEYS, 0_i64..4), 8_000..9_000),
+        ) {
+            let mut intents = Intents::new(seed);
+            intents.set_retention_ms(RETENTION_MS);
+            intents.queue = Queue::after((1 << 32) - before);
+            let (mut twin, mut at_ms) = (Twin::new(), 0);
+            for (seq, (key, later)) in (1_u64..).zip(&steps) {
+                at_ms += later;
+                let known = live(&twin, *key, at_ms);
+                prop_assert_eq!(found(&intents, *key, at_ms), known, "{} at {}", key, at_ms);
+                if known.is_none() {
+                    intents.remember(&entry(*key, seq, at_ms));
+                    twin.insert(*key, (seq, at_ms));
+                }
+                if seq % 1_000 == 0 {
+                    for key in 0..KEYS {
+                        prop_assert_eq!(found(&intents, key, at_ms), live(&twin, key, at_ms), "{} at {}", key, at_ms);
+                    }
+                }
+            }
+            let (mut shown, mut expected) = (Vec::new(), Vec::new());
+            intents.for_each_live(at_ms, |record| shown.push(record.position.seq));
+            expected.extend((0..KEYS).filter_map(|key| live(&twin, key, at_ms)));
+            expected.sort_unstable();
+            prop_assert_eq!(shown, expected);
+            // Whoever tries too little tries nothing: then the first piece is still there.
+            prop_assume!(intents.queue.base > 1 << 32);
+        }
+    }
 }
