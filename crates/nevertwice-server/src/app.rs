@@ -7,7 +7,7 @@ use nevertwice_api::person::SaleKey;
 use nevertwice_api::{Answer, Backend, Level, Levels, Request};
 use nevertwice_core::{Action, Command, Intent, Name, Position, Query, ShardId, View};
 use nevertwice_local::clock::Clock;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Duration, Instant, timeout, timeout_at};
 
 use crate::access::Door;
@@ -47,6 +47,8 @@ pub(crate) struct App {
     pub(crate) hold_ms: i64,
     pub(crate) closing_grace_ms: i64,
     pub(crate) stopping: AtomicBool,
+    /// Whether those who have not sent their whole request yet are told that it is too late.
+    pub(crate) last_call: watch::Sender<bool>,
     pub(crate) under_way: AtomicUsize,
     /// Held by everything that has to be finished before the server stops.
     pub(crate) work: mpsc::Sender<()>,
@@ -83,6 +85,7 @@ impl App {
             hold_ms: config.hold_ms,
             closing_grace_ms: config.closing_grace_ms,
             stopping: AtomicBool::new(false),
+            last_call: watch::Sender::new(false),
             under_way: AtomicUsize::new(0),
             work,
             person_secret: parts.person_secret,
@@ -96,6 +99,12 @@ impl App {
 
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Ready once what has not arrived is not waited for any more.
+    pub(crate) async fn last_call(&self) {
+        // Its other end is in this same place, so it never closes.
+        let _ = self.last_call.subscribe().wait_for(|told| *told).await;
     }
 
     /// Submits a command and waits for its answer, within the deadline. It stands in the queue once this was first polled,

@@ -20,13 +20,14 @@ use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tower::Service as _;
 
-use crate::app::App;
+use crate::app::{App, Limits};
 use crate::metrics::RouteNumber;
 use crate::peer::Peer;
 use crate::refusal::Refusal;
+use crate::socket::Socket;
 
-/// How many times the bounds of a head are read before the connection is just cut, so that who is somewhat over them gets to
-/// read why.
+/// How many times the bounds of a head are read before it is refused unread, so that a request which is somewhat over them counts
+/// as one, and its connection goes on.
 const HEAD_GRACE: usize = 4;
 
 /// How many header lines hyper reads without help of the heap.
@@ -55,6 +56,7 @@ struct Connected {
 /// Serves a connection in a task of its own.
 pub(crate) fn serve(stream: TcpStream, address: IpAddr, service: Service, connections: &GracefulShutdown, place: OwnedSemaphorePermit) {
     let _ = stream.set_nodelay(true);
+    let socket = Socket::new(stream, Arc::clone(&service.app));
     let limits = &service.app.limits;
     let mut builder = http1::Builder::new();
     // Beyond hyper's own bound the heads of all requests would be read with the help of the heap, which costs some percent.
@@ -67,7 +69,7 @@ pub(crate) fn serve(stream: TcpStream, address: IpAddr, service: Service, connec
         .max_buf_size((limits.headers_bytes_max * HEAD_GRACE).max(64 * 1024))
         // A client that has sent its request and hangs up has still asked: its request is not dropped halfway.
         .half_close(true)
-        .serve_connection(TokioIo::new(stream), Connected { service, address });
+        .serve_connection(TokioIo::new(socket), Connected { service, address });
     let connection = connections.watch(connection);
     tokio::spawn(async move {
         if let Err(error) = connection.await {
@@ -103,15 +105,20 @@ fn check_head(app: &App, request: &Request<Incoming>) -> Result<(), Refusal> {
     let limits = &app.limits;
     let bytes = head_bytes(request.headers()) + request.uri().path_and_query().map_or(0, |target| target.as_str().len());
     if bytes > limits.headers_bytes_max || request.headers().len() > limits.headers_max {
-        return Err(Refusal::new(
-            ErrorCode::HeadersTooLarge,
-            format!("The request's head has more than {} bytes or {} header lines", limits.headers_bytes_max, limits.headers_max),
-            "Send fewer or shorter headers",
-        )
-        .figure("headers_bytes_max", limits.headers_bytes_max)
-        .figure("headers_max", limits.headers_max));
+        return Err(head_too_large(limits));
     }
     app.hosts.check(request.headers())
+}
+
+/// A head that is larger than the server takes.
+pub(crate) fn head_too_large(limits: &Limits) -> Refusal {
+    Refusal::new(
+        ErrorCode::HeadersTooLarge,
+        format!("The request's head has more than {} bytes or {} header lines", limits.headers_bytes_max, limits.headers_max),
+        "Send fewer or shorter headers",
+    )
+    .figure("headers_bytes_max", limits.headers_bytes_max)
+    .figure("headers_max", limits.headers_max)
 }
 
 fn head_bytes(headers: &HeaderMap) -> usize {

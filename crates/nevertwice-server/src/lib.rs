@@ -35,6 +35,7 @@ mod reply;
 mod router;
 mod routes;
 mod server;
+mod socket;
 mod steward;
 
 pub use access::{Access, Role};

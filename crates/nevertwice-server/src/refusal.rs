@@ -84,7 +84,8 @@ impl Refusal {
         if code == ErrorCode::CredentialsMissing {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if code == ErrorCode::RequestTimeout {
+        // What is left of its body may still come, and would be taken for the next request.
+        if matches!(code, ErrorCode::RequestTimeout | ErrorCode::ShuttingDown) {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         if let Some(allow) = allow {

@@ -23,6 +23,9 @@ use crate::steward::Steward;
 /// How long the server waits after a socket error, for instance when it has too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// How long the server waits once more, at the end of the drain, for those who have not sent their whole request and are told so.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 /// What a server is put together from.
 pub struct Parts {
     /// Where things are decided.
@@ -136,15 +139,21 @@ impl Server {
         app.stopping.store(true, Ordering::Relaxed);
         drop(listener);
         stopping.send_replace(true);
-        let under_way = async {
+        let last_call = app.last_call.clone();
+        let mut under_way = std::pin::pin!(async {
             connections.shutdown().await;
             // The handlers are gone, and so are their shares; what goes on without its client is waited for as well.
             drop(service);
             let _ = steward.await;
             drop(app);
             while finished.recv().await.is_some() {}
-        };
-        match timeout(drain, under_way).await {
+        });
+        let mut drained = timeout(drain, &mut under_way).await;
+        if drained.is_err() {
+            last_call.send_replace(true);
+            drained = timeout(LAST_WORDS, under_way).await;
+        }
+        match drained {
             Ok(()) => tracing::info!("everything that was under way is finished"),
             Err(_) => {
                 tracing::warn!(drain_ms = drain.as_millis(), "some requests were not finished in time; their keys tell what became of them")

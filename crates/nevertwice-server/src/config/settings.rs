@@ -82,7 +82,7 @@ settings! {
     answer_deadline_ms: u64 = 10_000, "10000";
     /// How long a request's head, and then its body, may take to arrive.
     request_read_ms: u64 = 30_000, "30000";
-    /// How long the server waits at its end for what is under way.
+    /// How long the server waits at its end for what is under way. Whose body is not there by then is told `shutting_down`, for which there is one second more.
     drain_ms: u64 = 15_000, "15000";
     /// The largest body of a request.
     body_bytes_max: usize = 262_144, "262144";
