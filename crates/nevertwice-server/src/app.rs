@@ -45,6 +45,7 @@ pub(crate) struct App {
     pub(crate) limits: Limits,
     pub(crate) retention_ms: i64,
     pub(crate) hold_ms: i64,
+    pub(crate) sweep_ms: u64,
     pub(crate) closing_grace_ms: i64,
     pub(crate) stopping: AtomicBool,
     /// Whether those who have not sent their whole request yet are told that it is too late.
@@ -83,6 +84,7 @@ impl App {
             limits: config.limits(),
             retention_ms: config.retention_ms,
             hold_ms: config.hold_ms,
+            sweep_ms: config.sweep_ms,
             closing_grace_ms: config.closing_grace_ms,
             stopping: AtomicBool::new(false),
             last_call: watch::Sender::new(false),

@@ -48,6 +48,13 @@ impl Refusal {
         self
     }
 
+    /// The same refusal with other advice: what to do next depends on what was asked.
+    pub(crate) fn but_next(mut self, next: &str) -> Self {
+        let problem = &mut self.0.problem;
+        problem.detail = format!("{}. Nothing was done. {next}.", problem.title);
+        self
+    }
+
     /// Adds a figure.
     pub(crate) fn figure(mut self, name: &str, value: impl Serialize) -> Self {
         if let Ok(value) = serde_json::to_value(value) {

@@ -9,6 +9,7 @@ mod networks;
 mod secret;
 mod settings;
 
+pub(crate) use check::SWEEPS_A_HOLD;
 pub use load::{Sources, environment, load};
 pub use networks::Networks;
 pub use secret::Secret;
