@@ -8,9 +8,8 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderMap, Request, Response};
-use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
@@ -68,12 +67,15 @@ pub(crate) fn serve(stream: TcpStream, service: Service, connections: &GracefulS
     });
 }
 
-impl hyper::service::Service<Request<Incoming>> for Service {
+impl<B> hyper::service::Service<Request<B>> for Service
+where
+    B: HttpBody<Data = Bytes, Error: Into<axum::BoxError>> + Send + 'static,
+{
     type Response = Response<Body>;
     type Error = Infallible;
     type Future = Answering;
 
-    fn call(&self, request: Request<Incoming>) -> Answering {
+    fn call(&self, request: Request<B>) -> Answering {
         let app = Arc::clone(&self.app);
         if let Err(refusal) = check_head(&app, &request) {
             return Answering { answer: None, refused: Some(refusal), app };
@@ -87,7 +89,7 @@ impl hyper::service::Service<Request<Incoming>> for Service {
     }
 }
 
-fn check_head(app: &App, request: &Request<Incoming>) -> Result<(), Refusal> {
+fn check_head<B>(app: &App, request: &Request<B>) -> Result<(), Refusal> {
     let limits = &app.limits;
     let bytes = head_bytes(request.headers()) + request.uri().path_and_query().map_or(0, |target| target.as_str().len());
     if bytes > limits.headers_bytes_max || request.headers().len() > limits.headers_max {
