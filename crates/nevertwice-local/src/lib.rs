@@ -8,11 +8,13 @@
 //! - [`snapshot`]: files of opaque records that let a recovery start late and a segment go.
 //! - [`storage`]: the only module that touches the disk, behind a trait that tests replace.
 //! - [`clock`]: the only module that reads the clock, likewise.
+//! - [`chance`]: the only module that draws numbers at random, likewise.
 //!
 //! What this crate never does: serialise the live state in the sequencer's way, retry a failed fsync, guess about damage, or
 //! make durability a matter of `Drop`.
 
 mod backend;
+pub mod chance;
 pub mod clock;
 pub mod error;
 pub mod folder;
@@ -24,4 +26,6 @@ pub mod states;
 pub mod storage;
 
 pub use backend::{LocalBackend, LocalOptions, SnapshotReport};
+#[cfg(feature = "stepped")]
+pub use backend::{SteppedBackend, Written};
 pub use restore::RestoreReport;

@@ -21,6 +21,8 @@ mod endpoints;
 mod error;
 mod honeypot;
 mod hosts;
+#[cfg(feature = "stepped")]
+mod in_process;
 mod intent;
 mod local;
 mod metrics;
@@ -41,6 +43,8 @@ mod steward;
 pub use access::{Access, Role};
 pub use config::Config;
 pub use error::StartError;
+#[cfg(feature = "stepped")]
+pub use in_process::{InProcess, Sweeper};
 pub use local::open_local;
 pub use metrics::Metrics;
 pub use openapi::document as openapi_document;

@@ -8,10 +8,10 @@ use std::time::Duration;
 use nevertwice_api::Observer;
 use tokio::sync::oneshot;
 
+use crate::chance::{Chance, draw_seed};
 use crate::clock::Stopwatch;
 use crate::error::{Damage, OpenError};
 use crate::journal::{Floor, JournalReader};
-use crate::restore::draw_seed;
 use crate::snapshot::{self, SnapshotWriter, Verified};
 use crate::states::States;
 
@@ -41,6 +41,7 @@ pub(crate) enum Wish {
 pub(crate) struct Snapshots {
     pub(crate) wishes: Receiver<Wish>,
     pub(crate) reader: JournalReader,
+    pub(crate) chance: Arc<dyn Chance>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) bytes_since: Arc<AtomicU64>,
     /// Batches from this one on are kept for somebody else.
@@ -54,20 +55,37 @@ pub(crate) struct Snapshots {
 impl Snapshots {
     pub(crate) fn run(mut self) {
         while let Ok(Wish::Make(reply)) = self.wishes.recv() {
-            let since = self.bytes_since.swap(0, Ordering::Relaxed);
-            let made = self.make();
-            match &made {
-                Ok(report) => self.observer.snapshot(report.records, report.took),
-                Err(error) => {
-                    self.bytes_since.fetch_add(since, Ordering::Relaxed);
-                    if !self.stopping.load(Ordering::Relaxed) {
-                        tracing::warn!(%error, "no snapshot was made; the journal keeps everything");
-                    }
+            self.grant(reply);
+        }
+    }
+
+    /// Makes the next snapshot that is wished for. `false`: none is.
+    #[cfg(feature = "stepped")]
+    pub(super) fn step(&mut self) -> bool {
+        match self.wishes.try_recv() {
+            Ok(Wish::Make(reply)) => {
+                self.grant(reply);
+                true
+            }
+            Ok(Wish::Stop) | Err(_) => false,
+        }
+    }
+
+    /// Makes a snapshot, and tells whoever wants to hear of it.
+    fn grant(&mut self, reply: Option<oneshot::Sender<Result<SnapshotReport, OpenError>>>) {
+        let since = self.bytes_since.swap(0, Ordering::Relaxed);
+        let made = self.make();
+        match &made {
+            Ok(report) => self.observer.snapshot(report.records, report.took),
+            Err(error) => {
+                self.bytes_since.fetch_add(since, Ordering::Relaxed);
+                if !self.stopping.load(Ordering::Relaxed) {
+                    tracing::warn!(%error, "no snapshot was made; the journal keeps everything");
                 }
             }
-            if let Some(reply) = reply {
-                drop(reply.send(made));
-            }
+        }
+        if let Some(reply) = reply {
+            drop(reply.send(made));
         }
     }
 
@@ -91,7 +109,7 @@ impl Snapshots {
                 took: watch.took(),
             });
         }
-        let seed = draw_seed()?;
+        let seed = draw_seed(self.chance.as_ref())?;
         let mut states = match last {
             Some(last) => match States::load(storage.as_ref(), self.reader.id(), last.floor.batch, seed)? {
                 Ok(states) => states,
