@@ -12,4 +12,4 @@ mod settings;
 pub use load::{Sources, environment, load};
 pub use networks::Networks;
 pub use secret::Secret;
-pub use settings::{Config, SETTINGS, Setting};
+pub use settings::{Config, SECRET_SETTINGS, SETTINGS, Setting};
