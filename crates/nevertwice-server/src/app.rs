@@ -13,6 +13,7 @@ use tokio::time::{Duration, Instant, timeout, timeout_at};
 use crate::access::Door;
 use crate::config::{Config, Networks};
 use crate::convert;
+use crate::error::StartError;
 use crate::hosts::Hosts;
 use crate::metrics::Metrics;
 use crate::payment::{PaymentGateway, Sandbox};
@@ -64,7 +65,7 @@ pub(crate) struct ReadOf {
 }
 
 impl App {
-    pub(crate) fn new(config: &Config, parts: crate::Parts, base_url: &str, work: mpsc::Sender<()>) -> Self {
+    pub(crate) fn new(config: &Config, parts: crate::Parts, base_url: &str, work: mpsc::Sender<()>) -> Result<Self, StartError> {
         let (gateway, sandbox) = match parts.gateway {
             Some(gateway) => (gateway, None),
             None => {
@@ -72,13 +73,14 @@ impl App {
                 (Arc::clone(&sandbox) as Arc<dyn PaymentGateway>, Some(sandbox))
             }
         };
-        Self {
+        let door = Door::open(config, &parts.metrics)?;
+        Ok(Self {
             backend: parts.backend,
             metrics: parts.metrics,
             clock: parts.clock,
             gateway,
             sandbox,
-            door: Door::of(config),
+            door,
             trusted_proxies: config.trusted_proxies.clone(),
             hosts: Hosts::of(config),
             limits: config.limits(),
@@ -91,7 +93,7 @@ impl App {
             under_way: AtomicUsize::new(0),
             work,
             person_secret: parts.person_secret,
-        }
+        })
     }
 
     /// The key of a sale's persons.

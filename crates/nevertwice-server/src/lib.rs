@@ -13,6 +13,7 @@ mod access;
 mod app;
 mod body;
 mod booking;
+mod calendar;
 mod call;
 pub mod config;
 mod connection;
@@ -39,8 +40,10 @@ mod routes;
 mod server;
 mod socket;
 mod steward;
+mod watched;
 
-pub use access::{Access, Role};
+pub use access::{Access, KeyId, KeyRecord, KeyRole, Role, WantedKey, list_keys, make_key, revoke_key, shard_of};
+pub use calendar::{instant_of, instant_text};
 pub use config::Config;
 pub use error::StartError;
 #[cfg(feature = "stepped")]
@@ -52,3 +55,4 @@ pub use payment::{Closed, GatewayError, PaymentGateway, PaymentStatus, Session};
 pub use person_secret::{check as check_person_secret, load_or_create as load_or_create_person_secret};
 pub use routes::{Content, Method, Route, routes};
 pub use server::{Parts, Server};
+pub use watched::Reloader;

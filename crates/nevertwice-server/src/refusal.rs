@@ -88,8 +88,10 @@ impl Refusal {
         if code.retryable() && matches!(code.status(), 409 | 429 | 503) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER));
         }
-        if code == ErrorCode::CredentialsMissing {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        if code.status() == 401 {
+            // RFC 6750: whoever sent nothing is only told what to send.
+            let challenge = if code == ErrorCode::CredentialsMissing { "Bearer" } else { "Bearer error=\"invalid_token\"" };
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
         // What is left of its body may still come, and would be taken for the next request.
         if matches!(code, ErrorCode::RequestTimeout | ErrorCode::ShuttingDown) {

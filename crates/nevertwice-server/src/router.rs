@@ -8,8 +8,10 @@ use axum::extract::{FromRequestParts as _, RawPathParams, Request};
 use axum::http::Response;
 use axum::routing::{MethodRouter, on};
 use nevertwice_api::ErrorCode;
+use nevertwice_core::{Name, ShardId};
 use tokio::time::Instant;
 
+use crate::access::{Access, Identity};
 use crate::app::App;
 use crate::call::{Call, Unread};
 use crate::metrics::RouteNumber;
@@ -73,8 +75,10 @@ async fn answer(app: Arc<App>, number: RouteNumber, route: &'static Route, reque
 async fn run(app: Arc<App>, route: &'static Route, request: Box<Request>) -> Result<Reply, Refusal> {
     let (mut parts, body) = request.into_parts();
     let peer = parts.extensions.get::<Peer>().ok_or_else(|| Refusal::internal("a request from nowhere"))?.0;
-    let caller = app.door.admit(route.access, &parts.headers, peer)?;
-    tracing::debug!(endpoint = route.word, credential = caller.name.as_str(), %peer, "let in");
+    let identity = match route.access {
+        Access::Anyone => Identity::anyone(),
+        _ => app.door.identify(&parts.headers, app.clock.now_ms())?,
+    };
     let names = if route.path.contains('{') {
         Some(RawPathParams::from_request_parts(&mut parts, &()).await.map_err(|_| {
             Refusal::new(
@@ -86,7 +90,19 @@ async fn run(app: Arc<App>, route: &'static Route, request: Box<Request>) -> Res
     } else {
         None
     };
+    let shard = names.as_ref().and_then(shard_in);
+    let caller = app.door.admit(route.access, shard.as_ref(), identity, &parts.headers, peer)?;
+    tracing::debug!(endpoint = route.word, credential = caller.name.as_str(), peer = %caller.peer, "let in");
     (route.handle)(Box::new(Call { app, caller, names, parts, body: Unread::new(body) })).await
+}
+
+/// The shard that a path names, if it names one.
+fn shard_in(names: &RawPathParams) -> Option<ShardId> {
+    names.iter().find_map(|(placeholder, text)| match placeholder {
+        "market" => Some(ShardId::market(Name::new(text).ok()?)),
+        "sale" => Some(ShardId::sale(Name::new(text).ok()?)),
+        _ => None,
+    })
 }
 
 fn refused(app: &App, refusal: Refusal) -> Response<Body> {

@@ -136,7 +136,7 @@ const LEVEL: (&str, &str) = ("level", "answer from a position that has reached t
 const FROM: (&str, &str) = ("from", "the `next` of the page before");
 const CURSOR: (&str, &str) = ("cursor", "the `next` of the piece before");
 
-use Access::{Anyone, Known, Operator, Service};
+use Access::{Anyone, Known, Operator, Principal, Reader, Service};
 
 /// All routes.
 pub(crate) static ROUTES: &[Route] = &[
@@ -152,7 +152,7 @@ pub(crate) static ROUTES: &[Route] = &[
         .says("Opens a market")
         .takes("OpenMarket")
         .creates("Envelope_MarketOpened"),
-    Route::get("/v1/markets/{market}", "show_market", Service, |call| Box::pin(markets::show(call)))
+    Route::get("/v1/markets/{market}", "show_market", Principal, |call| Box::pin(markets::show(call)))
         .says("A market's own figures")
         .asks(&[LEVEL])
         .shows("Read_Market"),
@@ -164,19 +164,19 @@ pub(crate) static ROUTES: &[Route] = &[
         .says("Lists an instrument")
         .takes("ListInstrument")
         .creates("Envelope_InstrumentListed"),
-    Route::get("/v1/markets/{market}/instruments", "show_instruments", Service, |call| Box::pin(instruments::page(call)))
+    Route::get("/v1/markets/{market}/instruments", "show_instruments", Principal, |call| Box::pin(instruments::page(call)))
         .says("Instruments, a page at a time")
         .asks(&[FROM, LEVEL])
         .shows("Read_InstrumentPage"),
-    Route::get("/v1/markets/{market}/instruments/{instrument}", "show_instrument", Service, |call| Box::pin(instruments::show(call)))
+    Route::get("/v1/markets/{market}/instruments/{instrument}", "show_instrument", Principal, |call| Box::pin(instruments::show(call)))
         .says("One instrument")
         .asks(&[LEVEL])
         .shows("Read_Instrument"),
-    Route::get("/v1/markets/{market}/instruments/{instrument}/quote", "show_quote", Service, |call| Box::pin(instruments::quote(call)))
+    Route::get("/v1/markets/{market}/instruments/{instrument}/quote", "show_quote", Principal, |call| Box::pin(instruments::quote(call)))
         .says("What an order would cost or bring now")
         .asks(&[("side", "`buy` or `sell`"), ("quantity", "how many shares"), LEVEL])
         .shows("Read_Quote"),
-    Route::get("/v1/markets/{market}/instruments/{instrument}/holders", "show_holders", Service, |call| {
+    Route::get("/v1/markets/{market}/instruments/{instrument}/holders", "show_holders", Reader, |call| {
         Box::pin(instruments::holders(call))
     })
     .says("Who holds an instrument, a piece of a scan at a time")
@@ -206,15 +206,15 @@ pub(crate) static ROUTES: &[Route] = &[
         .says("Opens an account")
         .takes("OpenAccount")
         .creates("Envelope_AccountOpened"),
-    Route::get("/v1/markets/{market}/accounts/{account}", "show_account", Service, |call| Box::pin(markets::show_account(call)))
+    Route::get("/v1/markets/{market}/accounts/{account}", "show_account", Principal, |call| Box::pin(markets::show_account(call)))
         .says("One account")
         .asks(&[LEVEL])
         .shows("Read_Account"),
-    Route::get("/v1/markets/{market}/accounts/{account}/holdings", "show_holdings", Service, |call| Box::pin(markets::holdings(call)))
+    Route::get("/v1/markets/{market}/accounts/{account}/holdings", "show_holdings", Principal, |call| Box::pin(markets::holdings(call)))
         .says("What an account holds, a page at a time")
         .asks(&[FROM, LEVEL])
         .shows("Read_HoldingPage"),
-    Route::get("/v1/markets/{market}/acks/{position}", "await_market", Service, |call| Box::pin(acks::market(call)))
+    Route::get("/v1/markets/{market}/acks/{position}", "await_market", Principal, |call| Box::pin(acks::market(call)))
         .says("Waits until a position of a market has reached a level, and tells all that it has reached")
         .asks(&[("level", "the level to wait for; `decided` if absent")])
         .shows("AckLevels"),
@@ -222,7 +222,7 @@ pub(crate) static ROUTES: &[Route] = &[
         .says("Opens a sale; its doors stay closed until they are opened")
         .takes("OpenSale")
         .creates("Envelope_SaleOpened"),
-    Route::get("/v1/sales/{sale}", "show_sale", Service, |call| Box::pin(sales::show(call)))
+    Route::get("/v1/sales/{sale}", "show_sale", Principal, |call| Box::pin(sales::show(call)))
         .says("A sale's own figures")
         .asks(&[LEVEL])
         .shows("Read_Sale"),
@@ -246,7 +246,7 @@ pub(crate) static ROUTES: &[Route] = &[
         .says("All bookings, ended ones included, a piece of a scan at a time")
         .asks(&[CURSOR, LEVEL])
         .shows("Read_BookingPage"),
-    Route::get("/v1/sales/{sale}/bookings/{booking}", "show_booking", Service, |call| Box::pin(bookings::show(call)))
+    Route::get("/v1/sales/{sale}/bookings/{booking}", "show_booking", Principal, |call| Box::pin(bookings::show(call)))
         .says("One booking")
         .asks(&[LEVEL])
         .shows("Read_Booking"),
@@ -260,7 +260,7 @@ pub(crate) static ROUTES: &[Route] = &[
         .says("Ends a booking released, once its payment is closed at the gateway; an operator need not name the owner")
         .takes("Release")
         .shows("Envelope_Released"),
-    Route::get("/v1/sales/{sale}/acks/{position}", "await_sale", Service, |call| Box::pin(acks::sale(call)))
+    Route::get("/v1/sales/{sale}/acks/{position}", "await_sale", Principal, |call| Box::pin(acks::sale(call)))
         .says("Waits until a position of a sale has reached a level, and tells all that it has reached")
         .asks(&[("level", "the level to wait for; `decided` if absent")])
         .shows("AckLevels"),

@@ -9,7 +9,7 @@ use nevertwice_api::{Backend, ErrorCode};
 use nevertwice_local::clock::{Clock, SystemClock};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
-use tokio::time::{Duration, timeout};
+use tokio::time::{Duration, MissedTickBehavior, interval, timeout};
 
 use crate::app::App;
 use crate::config::Config;
@@ -19,6 +19,7 @@ use crate::metrics::Metrics;
 use crate::payment::PaymentGateway;
 use crate::router::router;
 use crate::steward::Steward;
+use crate::watched::Reloader;
 
 /// How long the server waits after a socket error, for instance when it has too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -62,6 +63,7 @@ pub struct Server {
     connections_max: usize,
     drain: Duration,
     sweep: Duration,
+    reload: Duration,
     finished: mpsc::Receiver<()>,
 }
 
@@ -93,7 +95,7 @@ impl Server {
         let base_url = config.public_url.clone().unwrap_or_else(|| format!("http://{addr}"));
         // Nothing is ever sent: the channel is closed once all who hold its other end are done.
         let (work, finished) = mpsc::channel(1);
-        let app = Arc::new(App::new(config, parts, &base_url, work));
+        let app = Arc::new(App::new(config, parts, &base_url, work)?);
         if config.has_credentials() {
             tracing::info!(%addr, "bound; requests need credentials");
         } else {
@@ -106,6 +108,7 @@ impl Server {
             connections_max: config.connections_max,
             drain: Duration::from_millis(config.drain_ms),
             sweep: Duration::from_millis(config.sweep_ms),
+            reload: Duration::from_millis(config.reload_ms),
             finished,
         })
     }
@@ -116,11 +119,19 @@ impl Server {
         self.addr
     }
 
+    /// Reads the files of credentials again when it is told to; the running server does so every `reload_ms` as well.
+    #[must_use]
+    pub fn reloader(&self) -> Reloader {
+        Reloader::of(self.app.door.files())
+    }
+
     /// Serves until `stop` is ready; then stops accepting, finishes what is under way, and returns. The backend is left open:
     /// who opened it closes it.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { listener, app, connections_max, drain, sweep, mut finished, .. } = self;
+        let reloader = self.reloader();
+        let Self { listener, app, connections_max, drain, sweep, reload, mut finished, .. } = self;
         let (stopping, stopped) = watch::channel(false);
+        tokio::spawn(look_again(reloader, reload, stopped.clone()));
         let steward = tokio::spawn(Steward::new(Arc::clone(&app)).run(sweep, stopped));
         let connections = GracefulShutdown::new();
         let service = Service::new(Arc::clone(&app), router(&app));
@@ -159,6 +170,21 @@ impl Server {
                 tracing::warn!(drain_ms = drain.as_millis(), "some requests were not finished in time; their keys tell what became of them")
             }
         }
+    }
+}
+
+/// Looks at the files every so often until told to stop.
+async fn look_again(reloader: Reloader, every: Duration, mut stop: watch::Receiver<bool>) {
+    let mut ticks = interval(every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while reloader.has_files() {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            _ = ticks.tick() => {}
+        }
+        let reloader = reloader.clone();
+        // The disk may be slow, and requests do not wait for it.
+        let _ = tokio::task::spawn_blocking(move || reloader.reload()).await;
     }
 }
 

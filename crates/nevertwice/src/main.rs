@@ -4,6 +4,7 @@ mod bench;
 mod child;
 mod demo;
 mod journal;
+mod key;
 mod output;
 mod serve;
 mod stop;
@@ -38,6 +39,9 @@ enum Command {
     /// Looks at the journal of a stopped or copied data folder.
     #[command(subcommand)]
     Journal(journal::JournalCommand),
+    /// Makes, lists and revokes API keys.
+    #[command(subcommand)]
+    Key(key::KeyCommand),
     /// Measures how fast it is on this machine, beside baselines of the same run.
     Bench(bench::BenchArgs),
     /// Serves the baseline of `bench http`.
@@ -51,6 +55,7 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => arguments.run(),
         Command::Verify(arguments) => arguments.run(),
         Command::Journal(command) => command.run(),
+        Command::Key(command) => command.run(),
         Command::Bench(arguments) => arguments.run(),
         Command::BenchBare(arguments) => bench::serve_bare(&arguments).map(|()| ExitCode::SUCCESS),
     };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use nevertwice_api::{ErrorCode, Observer};
 use nevertwice_local::clock::SystemClock;
-use nevertwice_server::config::{Config, Sources, environment, load};
+use nevertwice_server::config::{Config, SECRET_SETTINGS, Sources, environment, load};
 use nevertwice_server::{Metrics, Parts, Server, StartError, check_person_secret, load_or_create_person_secret, open_local};
 use tracing_subscriber::EnvFilter;
 
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
 
 fn read_setting(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("it is not written SETTING=VALUE")?;
-    if key.ends_with("_key") {
+    if SECRET_SETTINGS.contains(&key) {
         return Err(
             "a key on the command line can be seen by everybody on this machine: put it into the file or the environment".to_owned()
         );
@@ -87,11 +87,9 @@ fn serve(config: &Config) -> Result<(), StartError> {
     })?;
     runtime.block_on(async {
         let server = Server::bind(config, parts).await?;
-        let stop = stop::told().map_err(|error| StartError {
-            code: ErrorCode::Internal,
-            detail: format!("Signals can't be heard: {error}. Nothing was started."),
-        })?;
+        let stop = stop::told().map_err(no_signals)?;
         let line = format!("listening on http://{}\n", server.addr());
+        stop::on_hangup(server.reloader()).map_err(no_signals)?;
         // Whoever started this process waits for this line; if nobody reads it, that is no reason not to serve.
         let _ = std::io::stdout().write_all(line.as_bytes()).and_then(|()| std::io::stdout().flush());
         server.run(stop).await;
@@ -101,6 +99,10 @@ fn serve(config: &Config) -> Result<(), StartError> {
     backend.stop();
     tracing::info!("stopped");
     Ok(())
+}
+
+fn no_signals(error: std::io::Error) -> StartError {
+    StartError { code: ErrorCode::Internal, detail: format!("Signals can't be heard: {error}. Nothing was started.") }
 }
 
 fn start_log(config: &Config) -> Result<(), StartError> {

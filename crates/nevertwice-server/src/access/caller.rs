@@ -1,11 +1,11 @@
-//! Who calls, once that is known and allowed; and on whose behalf.
+//! Who calls, once that is known and allowed; on whose behalf; and what is theirs.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use nevertwice_api::ErrorCode;
-use nevertwice_core::Principal;
+use nevertwice_core::{BookingView, Position, Principal};
 
 use super::rule::Role;
 use crate::refusal::Refusal;
@@ -32,7 +32,6 @@ pub(crate) enum CredentialName {
     /// The configured `service_key`.
     Service,
     /// The API key of that id.
-    #[expect(dead_code, reason = "keys come with the keys file")]
     Key(Arc<str>),
 }
 
@@ -60,6 +59,26 @@ pub(crate) struct Caller {
     pub(crate) peer: IpAddr,
 }
 
+impl Caller {
+    /// Refuses a booking that was made on behalf of somebody else, to whoever acts on behalf of one principal.
+    pub(crate) fn check_booking(&self, booking: &BookingView, position: Position) -> Result<(), Refusal> {
+        let is_theirs = match self.role {
+            Role::Operator | Role::Reader => true,
+            Role::Service | Role::Principal | Role::Nobody => booking.principal == self.principal,
+        };
+        if is_theirs {
+            return Ok(());
+        }
+        let next = "Name the principal that booked";
+        Err(Refusal::new(ErrorCode::NotOwner, "The booking was made on behalf of another principal", next).at(position))
+    }
+
+    /// The principal of a line of a batch: the one that the line names, or the request's.
+    pub(crate) fn line_principal(&self, named: Option<&str>) -> Result<Principal, Refusal> {
+        named.map_or_else(|| Ok(self.principal.clone()), outside_principal)
+    }
+}
+
 pub(super) fn default_principal(text: &'static str) -> Result<Principal, Refusal> {
     Principal::new(text).map_err(|_| Refusal::internal("a default principal that is none"))
 }
@@ -76,7 +95,7 @@ pub(super) fn principal(headers: &HeaderMap) -> Result<Option<Principal>, Refusa
 }
 
 /// Checks a principal that comes from outside.
-pub(crate) fn outside_principal(text: &str) -> Result<Principal, Refusal> {
+fn outside_principal(text: &str) -> Result<Principal, Refusal> {
     if text == OWN_PRINCIPAL || text == OPERATOR_PRINCIPAL {
         return Err(invalid_principal(
             "The principals `nevertwice` and `operator` belong to the server's own work and to the operator's key",

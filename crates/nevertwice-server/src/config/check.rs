@@ -4,6 +4,7 @@ use nevertwice_api::{ErrorCode, Level};
 use nevertwice_core::limits::{HOLD_MS_MAX, RETENTION_MS_MAX, RETENTION_MS_MIN};
 
 use super::{Config, Secret};
+use crate::access::PREFIX;
 use crate::error::StartError;
 
 /// How often a hold is looked at, at least, before it ends.
@@ -32,7 +33,7 @@ impl Config {
             return Err(StartError::new(
                 ErrorCode::CredentialsRequired,
                 format!(
-                    "`listen` is {}, which others can reach, and neither `operator_key` nor `service_key` is set. Nothing was started. Set a key, or listen on 127.0.0.1.",
+                    "`listen` is {}, which others can reach, and there are no credentials: none of `operator_key`, `service_key` and `keys_file` is set. Nothing was started. Set a key, make one with `nevertwice key`, or listen on 127.0.0.1.",
                     self.listen
                 ),
             ));
@@ -54,6 +55,7 @@ impl Config {
         in_range("closing_grace_ms", self.closing_grace_ms.into(), 0, HOLD_MS_MAX.into());
         in_range("answer_deadline_ms", self.answer_deadline_ms.into(), 10, 600_000);
         in_range("request_read_ms", self.request_read_ms.into(), 10, 600_000);
+        in_range("reload_ms", self.reload_ms.into(), 10, 3_600_000);
         in_range("drain_ms", self.drain_ms.into(), 0, 600_000);
         in_range("body_bytes_max", self.body_bytes_max as i128, 1_024, 1 << 26);
         in_range("batch_lines_max", self.batch_lines_max as i128, 1, 10_000);
@@ -72,6 +74,11 @@ impl Config {
             };
             if secret.as_ref().is_some_and(|secret| !is_fine(secret)) {
                 wrong.push(format!("`{key}` must have {} to {} visible ASCII characters", KEY_BYTES.start(), KEY_BYTES.end()));
+            }
+        }
+        for (key, secret) in [("operator_key", &self.operator_key), ("service_key", &self.service_key)] {
+            if secret.as_ref().is_some_and(|secret| secret.reveal().starts_with(PREFIX)) {
+                wrong.push(format!("`{key}` must not begin with `{PREFIX}`: that is how the keys of `keys_file` begin"));
             }
         }
         if self.operator_key.is_some() && self.operator_key == self.service_key {

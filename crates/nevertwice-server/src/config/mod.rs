@@ -13,4 +13,4 @@ pub(crate) use check::SWEEPS_A_HOLD;
 pub use load::{Sources, environment, load};
 pub use networks::Networks;
 pub use secret::Secret;
-pub use settings::{Config, SETTINGS, Setting};
+pub use settings::{Config, SECRET_SETTINGS, SETTINGS, Setting};

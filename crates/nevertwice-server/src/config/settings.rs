@@ -41,6 +41,9 @@ macro_rules! settings {
     };
 }
 
+/// The settings that are secrets: they are not taken from the command line, where everybody on the machine could see them.
+pub const SECRET_SETTINGS: &[&str] = &["operator_key", "service_key"];
+
 const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
 
 settings! {
@@ -56,6 +59,8 @@ settings! {
     operator_key: Option<Secret> = None, "";
     /// The key with which a service acts for principals: orders, bookings and reads. It is never logged.
     service_key: Option<Secret> = None, "";
+    /// The file with the digests of API keys, which `nevertwice key` makes. It is read again when it changes.
+    keys_file: Option<PathBuf> = None, "";
     /// Proxies whose `X-Forwarded-For` is believed: addresses and networks, separated by commas. From others the header is ignored, and the address of a caller is that of the connection.
     trusted_proxies: Networks = Networks::default(), "";
     /// What is logged, as a filter of targets and levels.
@@ -82,6 +87,8 @@ settings! {
     answer_deadline_ms: u64 = 10_000, "10000";
     /// How long a request's head, and then its body, may take to arrive.
     request_read_ms: u64 = 30_000, "30000";
+    /// How often files that may change while the server runs are looked at: `keys_file`. SIGHUP does it at once.
+    reload_ms: u64 = 5_000, "5000";
     /// How long the server waits at its end for what is under way. Whose body is not there by then is told `shutting_down`, for which there is one second more.
     drain_ms: u64 = 15_000, "15000";
     /// The largest body of a request.
@@ -101,10 +108,10 @@ settings! {
 }
 
 impl Config {
-    /// Whether there is a key that requests have to carry.
+    /// Whether there are credentials that requests have to carry.
     #[must_use]
     pub const fn has_credentials(&self) -> bool {
-        self.operator_key.is_some() || self.service_key.is_some()
+        self.operator_key.is_some() || self.service_key.is_some() || self.keys_file.is_some()
     }
 
     /// Where the secret of persons is: beside the data folder, never in it.

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::envelope;
-use crate::access::{Caller, outside_principal};
+use crate::access::Caller;
 use crate::app::App;
 use crate::call::Call;
 use crate::metrics::RouteNumber;
@@ -91,10 +91,7 @@ fn submit(app: &Arc<App>, caller: &Caller, market: &ShardId, levels: Levels, lin
 }
 
 fn request(caller: &Caller, market: &ShardId, levels: Levels, key: &IdempotencyKey, line: &Line<'_>) -> Result<Request, Refusal> {
-    let principal = match &line.principal {
-        Some(principal) => outside_principal(principal)?,
-        None => caller.principal.clone(),
-    };
+    let principal = caller.line_principal(line.principal.as_deref())?;
     if line.expires_at.is_some_and(|expires_at| expires_at < 0) {
         return Err(body::invalid("expires_at", "it is not an instant in milliseconds since 1970"));
     }

@@ -59,6 +59,7 @@ impl Collector for Scrape {
         let metrics = &self.metrics;
         metrics.requests.encode(&mut encoder)?;
         metrics.backend.encode(&mut encoder)?;
+        metrics.watched.encode(&mut encoder)?;
         encoder
             .encode_descriptor("nevertwice_unknown_outcomes", "Answers that did not come in time", None, MetricType::Counter)?
             .encode_counter::<NoLabelSet, _, u64>(&metrics.requests.unknown_outcomes(), None)?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use nevertwice_api::{Backend, Observer};
 use nevertwice_local::LocalBackend;
 use nevertwice_local::clock::Clock;
-use nevertwice_server::{Config, Metrics, Parts, PaymentGateway, Server, open_local};
+use nevertwice_server::{Config, Metrics, Parts, PaymentGateway, Reloader, Server, open_local};
 use nevertwice_testkit::clock::ManualClock;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -24,6 +24,7 @@ pub(crate) struct House {
     pub(crate) addr: SocketAddr,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) backend: Arc<LocalBackend>,
+    reloader: Reloader,
     folder: Option<TempDir>,
     stop: Option<oneshot::Sender<()>>,
     ran: JoinHandle<()>,
@@ -79,12 +80,12 @@ impl House {
         parts.clock = Arc::clone(&clock) as Arc<dyn Clock>;
         parts.gateway = plan.gateway;
         let server = Server::bind(&plan.config, parts).await.expect("the server binds");
-        let addr = server.addr();
+        let (addr, reloader) = (server.addr(), server.reloader());
         let (stop, stopped) = oneshot::channel();
         let ran = tokio::spawn(server.run(async {
             let _ = stopped.await;
         }));
-        Self { addr, clock, backend, folder: Some(folder), stop: Some(stop), ran }
+        Self { addr, clock, backend, reloader, folder: Some(folder), stop: Some(stop), ran }
     }
 
     /// Stops the server, and waits until everything that was under way is finished.
@@ -104,6 +105,12 @@ impl House {
         let now_ms = self.clock.now_ms();
         let folder = self.close().await;
         Self::on(plan, folder, now_ms).await
+    }
+
+    /// Has the server look at its files, as SIGHUP does.
+    pub(crate) async fn reload(&self) {
+        let reloader = self.reloader.clone();
+        tokio::task::spawn_blocking(move || reloader.reload()).await.expect("it ends well");
     }
 
     pub(crate) fn later(&self, ms: i64) {

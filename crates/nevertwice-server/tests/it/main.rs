@@ -1,6 +1,9 @@
 //! The server, over HTTP and on the local backend.
 
+mod access_table;
+mod api_keys;
 mod bad_input;
+mod callers;
 mod client;
 mod configuration;
 mod documents;
