@@ -83,7 +83,7 @@ fn read_marker(storage: &dyn Storage) -> Result<Option<JournalId>, OpenError> {
     parse_marker(&bytes).map(Some)
 }
 
-fn parse_marker(bytes: &[u8]) -> Result<JournalId, OpenError> {
+pub(crate) fn parse_marker(bytes: &[u8]) -> Result<JournalId, OpenError> {
     let bad = |what: &str| OpenError::Marker { what: what.to_owned() };
     let text = std::str::from_utf8(bytes).map_err(|_| bad("it is not text"))?;
     let mut lines = text.lines();
@@ -98,14 +98,20 @@ fn parse_marker(bytes: &[u8]) -> Result<JournalId, OpenError> {
     if found == 0 {
         return Err(bad("there is no format 0"));
     }
-    let id = lines.next().and_then(|line| line.strip_prefix("journal "));
-    let id = id.filter(|hex| hex.len() == 16).and_then(|hex| u64::from_str_radix(hex, 16).ok());
-    id.map(JournalId).ok_or_else(|| bad("it names no journal"))
+    let id = lines.next().and_then(|line| line.strip_prefix("journal ")).and_then(|hex| u64::from_str_radix(hex, 16).ok());
+    let id = id.map(JournalId).ok_or_else(|| bad("it names no journal"))?;
+    // Signs, capitals, further lines: none of it was written by this program.
+    if marker_text(id) == text { Ok(id) } else { Err(bad("it is not as it was written")) }
+}
+
+/// The text of the `format` file.
+pub(crate) fn marker_text(id: JournalId) -> String {
+    format!("{FIRST_LINE}\nformat {FORMAT}\njournal {:016x}\n", id.0)
 }
 
 fn write_marker(storage: &dyn Storage) -> Result<JournalId, OpenError> {
     let id = getrandom::u64().map_err(|error| IoFailure::new("drawing a number for", MARKER, io::Error::other(error.to_string())))?;
-    let text = format!("{FIRST_LINE}\nformat {FORMAT}\njournal {id:016x}\n");
+    let text = marker_text(JournalId(id));
     remove_if_there(storage, MARKER_NEW)?;
     let file = storage.create(MARKER_NEW).map_err(IoFailure::of("creating", MARKER_NEW))?;
     file.write_at(0, text.as_bytes()).map_err(IoFailure::of("writing", MARKER_NEW))?;

@@ -58,8 +58,9 @@ pub fn snapshot_name(batch: u64) -> String {
 
 /// The batch in a snapshot's file name.
 pub fn snapshot_batch(name: &str) -> Option<u64> {
-    let digits = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
-    (digits.len() == 20).then_some(digits)?.parse().ok()
+    let batch = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?.parse().ok()?;
+    // Only the name that it would be given: a file of any other is somebody else's.
+    (snapshot_name(batch) == name).then_some(batch)
 }
 
 /// Whether a file of this name is a snapshot.

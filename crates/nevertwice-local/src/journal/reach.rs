@@ -23,11 +23,15 @@ impl Reach {
     pub(crate) fn write(self, storage: &dyn Storage) -> Result<(), IoFailure> {
         remove_if_there(storage, NAME_NEW)?;
         let file = storage.create(NAME_NEW).map_err(IoFailure::of("creating", NAME_NEW))?;
-        let text = format!("batch {}\n", self.0);
-        file.write_at(0, text.as_bytes()).map_err(IoFailure::of("writing", NAME_NEW))?;
+        file.write_at(0, self.text().as_bytes()).map_err(IoFailure::of("writing", NAME_NEW))?;
         file.sync_data().map_err(IoFailure::of("syncing", NAME_NEW))?;
         storage.rename(NAME_NEW, NAME).map_err(IoFailure::of("renaming", NAME_NEW))?;
         storage.sync_folder().map_err(IoFailure::of("syncing the folder of", NAME))
+    }
+
+    /// The file's text.
+    pub(crate) fn text(self) -> String {
+        format!("batch {}\n", self.0)
     }
 
     /// What was last written down; none in a folder that nobody has served yet.
@@ -50,7 +54,10 @@ impl Reach {
     }
 }
 
-fn parse(bytes: &[u8]) -> Option<Reach> {
+/// Reads the file's text.
+pub(crate) fn parse(bytes: &[u8]) -> Option<Reach> {
     let number = std::str::from_utf8(bytes).ok()?.strip_prefix("batch ")?.strip_suffix('\n')?;
-    Some(Reach(number.parse().ok()?))
+    let reach = Reach(number.parse().ok()?);
+    // A sign or a zero in front were written by nobody here.
+    (reach.text().as_bytes() == bytes).then_some(reach)
 }
