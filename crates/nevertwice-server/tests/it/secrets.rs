@@ -125,6 +125,27 @@ fn a_refused_configuration_does_not_tell_the_keys() {
     assert!(!error.contains("short-secret") && !error.contains("sp ace"), "{error}");
 }
 
+/// The library that reads TOML shows the line that it can't read, and a key may stand there.
+#[test]
+fn a_file_that_is_no_toml_does_not_tell_the_key_in_it() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let file = folder.path().join("nevertwice.toml");
+    for (text, line) in [
+        ("hold_ms = 60000\noperator_key = \"hush-0123456789-hush\n", "line 2"),
+        ("operator_key = hush-0123456789-hush", "line 1"),
+        ("operator_key = [\"hush-0123456789-hush\"", "line 1"),
+        ("operator_key = \"a\"\n\noperator_key = \"hush-0123456789-hush\"", "line 3"),
+        ("operator_key = \"hush-0123456789-hush\" sweep_ms = 1", "line 1"),
+    ] {
+        std::fs::write(&file, text).expect("the file can be written");
+        let error = load(&Sources { file: Some(file.clone()), ..Sources::default() }).expect_err("it is no TOML");
+        let told = error.to_string();
+        assert_eq!(error.code.code(), "configuration_invalid");
+        assert!(told.contains(line) && told.contains("nevertwice.toml") && told.contains("TOML"), "{text}: {told}");
+        assert!(!told.contains("hush"), "{told}");
+    }
+}
+
 /// Another person key would make strangers of all who are in the data, and give them second seats.
 #[test]
 fn a_person_key_that_the_data_were_not_made_with_is_refused() {
