@@ -16,6 +16,9 @@ mod backend;
 pub mod clock;
 pub mod error;
 pub mod folder;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod inspect;
 pub mod journal;
 mod restore;

@@ -19,6 +19,9 @@ mod connection;
 mod convert;
 mod endpoints;
 mod error;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod honeypot;
 mod hosts;
 mod intent;
