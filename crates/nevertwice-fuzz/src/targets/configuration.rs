@@ -9,15 +9,9 @@ use crate::Verdict;
 /// What stands for secrets in the inputs, and the secrets, which nothing may show.
 const SECRETS: [(&str, &str); 2] = [("$KEY", "hush-0123456789-hush"), ("$NUMBER", "7310092834410098")];
 
-/// How a line begins in which a secret is in its own place.
-const OWN_PLACES: &[&str] = &[
-    "operator_key",
-    "service_key",
-    "env:NEVERTWICE_OPERATOR_KEY=",
-    "env:NEVERTWICE_SERVICE_KEY=",
-    "flag:operator_key=",
-    "flag:service_key=",
-];
+/// What stands before the `=` of a line in which a secret is in its own place.
+const OWN_PLACES: &[&str] =
+    &["operator_key", "service_key", "env:NEVERTWICE_OPERATOR_KEY", "env:NEVERTWICE_SERVICE_KEY", "flag:operator_key", "flag:service_key"];
 
 /// What configurations are made of.
 pub const WORDS: &[&str] = &[
@@ -96,8 +90,6 @@ pub fn run(bytes: &[u8]) -> Verdict {
 
 /// Whether a secret is shown that stood in its own place. (In the place of something else it may be, for nobody can know.)
 fn shows_secret(text: &str, shown: &str) -> bool {
-    SECRETS.iter().any(|(_, secret)| {
-        let mut lines = text.lines().filter(|line| line.contains(secret));
-        shown.contains(secret) && lines.all(|line| OWN_PLACES.iter().any(|place| line.starts_with(place)))
-    })
+    let is_in_place = |line: &str| line.split_once('=').is_some_and(|(name, _)| OWN_PLACES.contains(&name.trim_end()));
+    SECRETS.iter().any(|(_, secret)| shown.contains(secret) && text.lines().filter(|line| line.contains(secret)).all(is_in_place))
 }

@@ -36,7 +36,7 @@ pub fn run(bytes: &[u8]) -> Verdict {
     let written = match choice % 4 {
         0 => match marker(bytes) {
             Ok(id) => Some(write_marker(id)),
-            Err(OpenError::TooNew { found, supported }) => {
+            Err(OpenError::TooNew { found, supported, .. }) => {
                 assert!(found > supported && supported == FORMAT);
                 None
             }
