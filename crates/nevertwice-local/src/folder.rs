@@ -73,7 +73,8 @@ fn read_marker(storage: &dyn Storage) -> Result<Option<JournalId>, OpenError> {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let names = storage.list().map_err(IoFailure::of("listing", ""))?;
-            return match names.iter().find(|name| journal::is_segment(name) || snapshot::is_snapshot(name)) {
+            let is_data = |name: &str| journal::is_segment(name) || snapshot::is_snapshot(name) || name == journal::REACH;
+            return match names.iter().find(|name| is_data(name)) {
                 Some(name) => Err(OpenError::Marker { what: format!("it is missing, though {name:?} is there") }),
                 None => Ok(None),
             };
@@ -93,7 +94,7 @@ pub(crate) fn parse_marker(bytes: &[u8]) -> Result<JournalId, OpenError> {
     let format = lines.next().and_then(|line| line.strip_prefix("format ")).and_then(|text| text.parse::<u32>().ok());
     let found = format.ok_or_else(|| bad("it names no format"))?;
     if found > FORMAT {
-        return Err(OpenError::TooNew { found, supported: FORMAT });
+        return Err(OpenError::TooNew { what: "the folder", found, supported: FORMAT });
     }
     if found == 0 {
         return Err(bad("there is no format 0"));

@@ -7,12 +7,16 @@
 use std::io;
 
 use super::scan::FrameRef;
-use crate::error::{Damage, IoFailure};
+use crate::error::{Damage, IoFailure, OpenError};
 use crate::folder::remove_if_there;
 use crate::storage::Storage;
 
-const NAME: &str = "reach";
+/// The file's name.
+pub(crate) const NAME: &str = "reach";
 const NAME_NEW: &str = "reach.tmp";
+
+/// The version of the file. The first has no number in it; a later one begins with a line `reach N`.
+const VERSION: u32 = 1;
 
 /// The number of a batch that was durable. (Not its checksum: a recovery writes what was not proven again, in another frame.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,12 +39,15 @@ impl Reach {
     }
 
     /// What was last written down; none in a folder that nobody has served yet.
-    pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Result<Reach, Damage>>, IoFailure> {
+    pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Result<Reach, Damage>>, OpenError> {
         let bytes = match storage.read(NAME) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(IoFailure::new("reading", NAME, error)),
+            Err(error) => return Err(IoFailure::new("reading", NAME, error).into()),
         };
+        if let Some(found) = later_version(&bytes) {
+            return Err(OpenError::TooNew { what: "the file `reach`", found, supported: VERSION });
+        }
         let damage =
             || Damage { segment: 0, offset: 0, what: format!("the file {NAME:?}, which says how far the journal reaches, cannot be read") };
         Ok(Some(parse(&bytes).ok_or_else(damage)))
@@ -52,6 +59,12 @@ impl Reach {
         let what = || format!("the journal ends with batch {batch}, and had reached batch {}", self.0);
         (batch < self.0).then(|| Damage { segment, offset, what: what() })
     }
+}
+
+/// The number of a later version that wrote the file.
+fn later_version(bytes: &[u8]) -> Option<u32> {
+    let first = std::str::from_utf8(bytes).ok()?.lines().next()?;
+    first.strip_prefix("reach ")?.parse().ok().filter(|version| *version > VERSION)
 }
 
 /// Reads the file's text.

@@ -8,7 +8,7 @@ use nevertwice_local::journal::{Floor, FrameRef, Recovery};
 use nevertwice_local::storage::Storage;
 use nevertwice_testkit::storage::MemoryStorage;
 
-use crate::support::{Random, append, open, payload};
+use crate::support::{Random, append, crc32c, open, payload};
 
 fn name(segment: u64) -> String {
     format!("journal-{segment:020}.segment")
@@ -127,13 +127,6 @@ fn a_torn_tail_is_cut_even_if_good_frames_follow_and_never_comes_back() {
         assert_eq!(opened.kept[4..], [b"new".to_vec()]);
         assert_eq!(opened.report.cut_bytes, 0);
     }
-}
-
-/// CRC32C, bit by bit.
-fn crc32c(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0, |crc: u32, byte| {
-        (0..8).fold(crc ^ u32::from(*byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0x82f6_3b78 } else { crc >> 1 })
-    })
 }
 
 #[test]
