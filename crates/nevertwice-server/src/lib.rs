@@ -48,6 +48,6 @@ pub use local::open_local;
 pub use metrics::Metrics;
 pub use openapi::document as openapi_document;
 pub use payment::{Closed, GatewayError, PaymentGateway, PaymentStatus, Session};
-pub use person_secret::{check as check_person_secret, load_or_create as load_or_create_person_secret};
+pub use person_secret::{check as check_person_secret, load_or_create as load_or_create_person_secret, note as note_person_secret};
 pub use routes::{Content, Method, Route, routes};
 pub use server::{Parts, Server};
