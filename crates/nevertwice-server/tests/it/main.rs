@@ -15,3 +15,4 @@ mod roles;
 mod sales;
 mod secrets;
 mod steward;
+mod upgrade;

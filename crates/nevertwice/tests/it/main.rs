@@ -3,3 +3,4 @@
 mod demo;
 mod reports;
 mod serve;
+mod upgrade;
