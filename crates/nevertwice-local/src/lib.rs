@@ -18,6 +18,9 @@ pub mod chance;
 pub mod clock;
 pub mod error;
 pub mod folder;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod inspect;
 pub mod journal;
 mod restore;

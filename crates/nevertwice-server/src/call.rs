@@ -62,13 +62,7 @@ impl Call {
 
     /// The position in the path for `{placeholder}`.
     pub(crate) fn position(&self, placeholder: &str) -> Result<Position, Refusal> {
-        self.path_text(placeholder).parse().map_err(|error| {
-            Refusal::new(
-                ErrorCode::PositionInvalid,
-                format!("The path does not name a position: {error}"),
-                "Take it from an answer as it stood there",
-            )
-        })
+        read_position(self.path_text(placeholder))
     }
 
     /// The parameters of the query, of which only those are known.
@@ -142,7 +136,7 @@ impl CommandCall {
 pub(crate) struct Parameters(Vec<(&'static str, String)>);
 
 impl Parameters {
-    fn read(query: Option<&str>, known: &'static [&'static str]) -> Result<Self, Refusal> {
+    pub(crate) fn read(query: Option<&str>, known: &'static [&'static str]) -> Result<Self, Refusal> {
         let mut found: Vec<(&'static str, String)> = Vec::new();
         for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
             let Some(name) = known.iter().find(|known| **known == name) else {
@@ -180,6 +174,17 @@ impl Parameters {
 /// A query that is not understood.
 pub(crate) fn invalid_query(wrong: &str) -> Refusal {
     Refusal::new(ErrorCode::QueryInvalid, wrong, "See the API's description for the parameters of this path")
+}
+
+/// Reads a position of a path.
+pub(crate) fn read_position(text: &str) -> Result<Position, Refusal> {
+    text.parse().map_err(|error| {
+        Refusal::new(
+            ErrorCode::PositionInvalid,
+            format!("The path does not name a position: {error}"),
+            "Take it from an answer as it stood there",
+        )
+    })
 }
 
 /// Checks a name, and says which one it is if it is wrong.

@@ -20,6 +20,9 @@ mod connection;
 mod convert;
 mod endpoints;
 mod error;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod honeypot;
 mod hosts;
 #[cfg(feature = "stepped")]
@@ -52,7 +55,7 @@ pub use local::open_local;
 pub use metrics::Metrics;
 pub use openapi::document as openapi_document;
 pub use payment::{Closed, GatewayError, PaymentGateway, PaymentStatus, Session};
-pub use person_secret::{check as check_person_secret, load_or_create as load_or_create_person_secret};
+pub use person_secret::{check as check_person_secret, load_or_create as load_or_create_person_secret, note as note_person_secret};
 pub use routes::{Content, Method, Route, routes};
 pub use server::{Parts, Server};
 pub use watched::Reloader;

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use nevertwice_api::{ErrorCode, Observer};
 use nevertwice_local::clock::SystemClock;
 use nevertwice_server::config::{Config, SECRET_SETTINGS, Sources, environment, load};
-use nevertwice_server::{Metrics, Parts, Server, StartError, check_person_secret, load_or_create_person_secret, open_local};
+use nevertwice_server::{
+    Metrics, Parts, Server, StartError, check_person_secret, load_or_create_person_secret, note_person_secret, open_local,
+};
 use tracing_subscriber::EnvFilter;
 
 use crate::stop;
@@ -71,9 +73,10 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 fn serve(config: &Config) -> Result<(), StartError> {
     start_log(config)?;
     let person_secret = load_or_create_person_secret(&config.person_key_path(), &config.data)?;
+    check_person_secret(&config.person_key_path(), &config.data, &person_secret)?;
     let (clock, metrics) = (Arc::new(SystemClock), Arc::new(Metrics::new()));
     let (backend, report) = open_local(config, clock, Arc::clone(&metrics) as Arc<dyn Observer>)?;
-    check_person_secret(&config.person_key_path(), &config.data, &person_secret)?;
+    note_person_secret(&config.person_key_path(), &config.data, &person_secret)?;
     tracing::info!(data = %config.data.display(), snapshot = ?report.snapshot, entries = report.entries, took = ?report.took, "recovered");
     for bad in &report.bad_snapshots {
         tracing::warn!(snapshot = bad, "a snapshot does not count; the one before it does");

@@ -9,6 +9,7 @@ mod conformance;
 mod journal_crash;
 mod journal_damage;
 mod journal_limits;
+mod newer;
 mod real_files;
 mod snapshot;
 #[cfg(feature = "stepped")]

@@ -95,7 +95,7 @@ pub(super) fn principal(headers: &HeaderMap) -> Result<Option<Principal>, Refusa
 }
 
 /// Checks a principal that comes from outside.
-fn outside_principal(text: &str) -> Result<Principal, Refusal> {
+pub(crate) fn outside_principal(text: &str) -> Result<Principal, Refusal> {
     if text == OWN_PRINCIPAL || text == OPERATOR_PRINCIPAL {
         return Err(invalid_principal(
             "The principals `nevertwice` and `operator` belong to the server's own work and to the operator's key",

@@ -10,6 +10,8 @@ mod secret;
 mod settings;
 
 pub(crate) use check::SWEEPS_A_HOLD;
+#[cfg(feature = "fuzzing")]
+pub(crate) use load::load_from;
 pub use load::{Sources, environment, load};
 pub use networks::Networks;
 pub use secret::Secret;

@@ -47,15 +47,7 @@ pub(crate) async fn place(call: Box<Call>) -> Result<Reply, Refusal> {
     let limits = &app.limits;
     let bytes_max = limits.batch_lines_max.saturating_mul(limits.batch_line_bytes_max.saturating_add(1));
     let bytes = body::read(&app, body.take(), &parts.headers, bytes_max).await?;
-    let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).collect();
-    if lines.len() > limits.batch_lines_max {
-        return Err(Refusal::new(
-            ErrorCode::BatchTooLong,
-            format!("The batch has {} lines, more than {}", lines.len(), limits.batch_lines_max),
-            "Send it in several requests",
-        )
-        .figure("batch_lines_max", limits.batch_lines_max));
-    }
+    let lines = lines(&bytes, limits.batch_lines_max)?;
     let under_way: Vec<UnderWay> = lines.into_iter().map(|line| submit(&app, &caller, &market, levels, line)).collect();
     let deadline = Instant::now() + limits.answer_deadline;
     let mut out = Vec::with_capacity(under_way.len().saturating_mul(640));
@@ -72,22 +64,48 @@ pub(crate) async fn place(call: Box<Call>) -> Result<Reply, Refusal> {
     Ok(Reply::other("application/x-ndjson", out))
 }
 
+/// The lines of a batch, without those that are empty.
+pub(crate) fn lines(bytes: &[u8], lines_max: usize) -> Result<Vec<&[u8]>, Refusal> {
+    let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).collect();
+    if lines.len() > lines_max {
+        return Err(Refusal::new(
+            ErrorCode::BatchTooLong,
+            format!("The batch has {} lines, more than {lines_max}", lines.len()),
+            "Send it in several requests",
+        )
+        .figure("batch_lines_max", lines_max));
+    }
+    Ok(lines)
+}
+
 fn submit(app: &Arc<App>, caller: &Caller, market: &ShardId, levels: Levels, line: &[u8]) -> UnderWay {
-    let line_bytes_max = app.limits.batch_line_bytes_max;
+    let (key, request) = read_line(caller, market, levels, line, app.limits.batch_line_bytes_max);
+    UnderWay { key, answer: request.map(|request| app.backend.submit(request)) }
+}
+
+/// What a line asks for; its key is known even where the rest of it is wrong.
+pub(crate) fn read_line(
+    caller: &Caller,
+    market: &ShardId,
+    levels: Levels,
+    line: &[u8],
+    line_bytes_max: usize,
+) -> (Option<IdempotencyKey>, Result<Request, Refusal>) {
     if line.len() > line_bytes_max {
         let refusal = Refusal::new(ErrorCode::BodyTooLarge, format!("The line is longer than {line_bytes_max} bytes"), "Shorten it");
-        return UnderWay { key: None, answer: Err(refusal) };
+        return (None, Err(refusal));
     }
     let read: Line<'_> = match body::parse(line) {
         Ok(read) => read,
-        Err(refusal) => return UnderWay { key: None, answer: Err(refusal) },
+        Err(refusal) => return (None, Err(refusal)),
     };
-    let key = match intent::plain_key(&read.key) {
-        Ok(key) => key,
-        Err(refusal) => return UnderWay { key: None, answer: Err(refusal) },
-    };
-    let request = request(caller, market, levels, &key, &read);
-    UnderWay { key: Some(key), answer: request.map(|request| app.backend.submit(request)) }
+    match intent::plain_key(&read.key) {
+        Ok(key) => {
+            let request = request(caller, market, levels, &key, &read);
+            (Some(key), request)
+        }
+        Err(refusal) => (None, Err(refusal)),
+    }
 }
 
 fn request(caller: &Caller, market: &ShardId, levels: Levels, key: &IdempotencyKey, line: &Line<'_>) -> Result<Request, Refusal> {

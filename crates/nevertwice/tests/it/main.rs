@@ -4,3 +4,4 @@ mod demo;
 mod key;
 mod reports;
 mod serve;
+mod upgrade;
