@@ -1,19 +1,24 @@
 //! The readers of what comes from outside, open to the fuzz targets (feature `fuzzing`). Each is what the server itself calls:
 //! nothing here reads on its own.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use nevertwice_api::wire::Problem;
 use nevertwice_api::{Level, Levels, Request};
 use nevertwice_core::{IdempotencyKey, Name, Position, Principal, ShardId};
 use serde::de::DeserializeOwned;
 
-use crate::access::{Caller, Role, outside_principal};
+use crate::access::{Caller, CredentialName, Role, outside_principal};
 use crate::call::{Parameters, read_name, read_position};
 use crate::config::{Config, Sources};
 use crate::endpoints::batch;
 use crate::error::StartError;
+use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::{body, config, intent};
+
+const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// Header lines as they came; `None` where no HTTP server lets them through.
 #[derive(Debug)]
@@ -45,6 +50,12 @@ impl Headers {
         intent::ack_levels(&self.0).map_err(Refusal::into_problem)
     }
 
+    /// From where a request came that these networks' proxies have passed on; `None` if they are no networks.
+    #[must_use]
+    pub fn peer(&self, connected: IpAddr, trusted: &str) -> Option<IpAddr> {
+        Some(Peer::of(connected, &self.0, &trusted.parse().ok()?).0)
+    }
+
     /// `Content-Type`.
     pub fn media_type(&self) -> Result<(), Problem> {
         body::check_media_type(&self.0, &["application/json"]).map_err(Refusal::into_problem)
@@ -65,7 +76,8 @@ pub fn batch(
     line_bytes_max: usize,
 ) -> Result<Vec<(Option<IdempotencyKey>, Result<Request, Problem>)>, Problem> {
     let principal = Principal::new("fuzz").expect("four letters are a principal");
-    let (caller, market) = (Caller { role: Role::Service, principal }, ShardId::market(market.clone()));
+    let caller = Caller { role: Role::Service, principal, name: CredentialName::Service, peer: LOOPBACK };
+    let market = ShardId::market(market.clone());
     let lines = batch::lines(bytes, lines_max).map_err(Refusal::into_problem)?;
     let read = lines.into_iter().map(|line| {
         let (key, request) = batch::read_line(&caller, &market, Levels::NONE, line, line_bytes_max);

@@ -8,6 +8,8 @@ mod configured;
 mod door;
 mod rule;
 
+#[cfg(feature = "fuzzing")]
+pub(crate) use caller::CredentialName;
 pub(crate) use caller::{Caller, OWN_PRINCIPAL, outside_principal};
 pub(crate) use door::Door;
 pub use rule::{Access, Role};
