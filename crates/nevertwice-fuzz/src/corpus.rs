@@ -23,7 +23,11 @@ pub fn read(target: &Target) -> io::Result<Vec<Vec<u8>>> {
     files.into_iter().map(fs::read).collect()
 }
 
-/// Writes the first inputs of every target, those that [`seeds`] makes. Others stay as they are. Returns how many were written.
+/// How the names of inputs begin that [`seeds`] makes.
+const SEED: &str = "seed-";
+
+/// Writes the first inputs of every target, those that [`seeds`] makes, in the place of those that it made before. Others stay as
+/// they are. Returns how many were written.
 ///
 /// # Errors
 /// If a file can't be written.
@@ -32,8 +36,14 @@ pub fn write_seeds() -> io::Result<usize> {
     for target in TARGETS {
         let folder = root().join(target.name);
         fs::create_dir_all(&folder)?;
+        for file in fs::read_dir(&folder)? {
+            let file = file?;
+            if file.file_name().to_string_lossy().starts_with(SEED) {
+                fs::remove_file(file.path())?;
+            }
+        }
         for (name, bytes) in seeds::of(target.name) {
-            fs::write(folder.join(format!("seed-{name}")), bytes)?;
+            fs::write(folder.join(format!("{SEED}{name}")), bytes)?;
             written += 1;
         }
     }

@@ -1,7 +1,7 @@
 //! The readers of what comes from outside, open to the fuzz targets (feature `fuzzing`). Each is what the server itself calls:
 //! nothing here reads on its own.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use nevertwice_api::wire::Problem;
@@ -14,8 +14,11 @@ use crate::call::{Parameters, read_name, read_position};
 use crate::config::{Config, Sources};
 use crate::endpoints::batch;
 use crate::error::StartError;
+use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::{body, config, intent};
+
+const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// Header lines as they came; `None` where no HTTP server lets them through.
 #[derive(Debug)]
@@ -47,6 +50,12 @@ impl Headers {
         intent::ack_levels(&self.0).map_err(Refusal::into_problem)
     }
 
+    /// From where a request came that these networks' proxies have passed on; `None` if they are no networks.
+    #[must_use]
+    pub fn peer(&self, connected: IpAddr, trusted: &str) -> Option<IpAddr> {
+        Some(Peer::of(connected, &self.0, &trusted.parse().ok()?).0)
+    }
+
     /// `Content-Type`.
     pub fn media_type(&self) -> Result<(), Problem> {
         body::check_media_type(&self.0, &["application/json"]).map_err(Refusal::into_problem)
@@ -67,7 +76,7 @@ pub fn batch(
     line_bytes_max: usize,
 ) -> Result<Vec<(Option<IdempotencyKey>, Result<Request, Problem>)>, Problem> {
     let principal = Principal::new("fuzz").expect("four letters are a principal");
-    let caller = Caller { role: Role::Service, principal, name: CredentialName::Service, peer: Ipv4Addr::LOCALHOST.into() };
+    let caller = Caller { role: Role::Service, principal, name: CredentialName::Service, peer: LOOPBACK };
     let market = ShardId::market(market.clone());
     let lines = batch::lines(bytes, lines_max).map_err(Refusal::into_problem)?;
     let read = lines.into_iter().map(|line| {

@@ -36,6 +36,7 @@ pub(super) fn headers() -> Vec<Input> {
         ("escaped", "idempotency-key: \"a\\\"b\\\\c\""),
         ("list", "idempotency-key: a, b"),
         ("twice", "idempotency-key: a\nidempotency-key: a"),
+        ("forwarded", "idempotency-key: k\nx-forwarded-for: 6.6.6.6, 1.2.3.4:80\nx-forwarded-for: [2001:db8::7]:443, 10.0.0.2"),
         ("levels", "idempotency-key: k\nack-level: decided, journaled\nack-level: ledgered"),
         ("expires", "idempotency-key: k\nidempotency-expires: 9999999999999999\ncontent-type: text/plain; charset=utf-8"),
     ])

@@ -1,5 +1,7 @@
 //! The headers that make a request an intent.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use nevertwice_api::Level;
 use nevertwice_server::fuzzing::Headers;
 
@@ -11,6 +13,10 @@ pub const WORDS: &[&str] = &[
     "idempotency-expires: ",
     "ack-level: ",
     "content-type: ",
+    "x-forwarded-for: ",
+    "10.0.0.2",
+    "[fd00::1]:80",
+    "::ffff:1.2.3.4",
     "application/json",
     "\n",
     "\"",
@@ -50,6 +56,7 @@ pub fn run(bytes: &[u8]) -> Verdict {
         Ok(levels) => assert!(levels.iter().all(|level| Level::ALL.contains(&level))),
         Err(refused) => drop(problem::check(&refused)),
     }
+    check_peer(&headers, bytes);
     let key = match headers.idempotency_key() {
         Ok(key) => key,
         Err(refused) => {
@@ -65,6 +72,17 @@ pub fn run(bytes: &[u8]) -> Verdict {
         assert_eq!(spelt(text.as_bytes()), Some(text.to_owned()), "{text}");
     }
     Verdict::Accepted
+}
+
+/// The address is the connection's, or one that stands in the header; and it is the connection's where nobody is trusted.
+fn check_peer(headers: &Headers, bytes: &[u8]) {
+    let connected = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
+    assert_eq!(headers.peer(connected, ""), Some(connected));
+    assert_eq!(headers.peer(connected, "192.168.0.0/16"), Some(connected));
+    let peer = headers.peer(connected, "10.0.0.0/8, fd00::/8").expect("these are networks");
+    let text = String::from_utf8_lossy(bytes).to_lowercase();
+    assert!(peer == connected || text.contains("x-forwarded-for"), "{peer}");
+    assert_eq!(peer, peer.to_canonical());
 }
 
 fn spelt(value: &[u8]) -> Option<String> {

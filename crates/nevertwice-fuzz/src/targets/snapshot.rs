@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use nevertwice_local::error::OpenError;
 use nevertwice_local::snapshot::{ReadError, SnapshotReader, SnapshotWriter, snapshot_name, verify};
 use nevertwice_local::states::States;
 use nevertwice_local::storage::Storage as _;
@@ -23,7 +24,14 @@ pub fn run(bytes: &[u8]) -> Verdict {
     }
     let storage = MemoryStorage::new(0);
     storage.put(&snapshot_name(BATCH), &bytes);
-    let verified = verify(&storage, ID, BATCH).expect("memory can be read");
+    let verified = match verify(&storage, ID, BATCH) {
+        Ok(verified) => verified,
+        Err(OpenError::TooNew { found, supported, .. }) => {
+            assert!(found > supported);
+            return Verdict::Refused;
+        }
+        Err(error) => panic!("memory can be read: {error}"),
+    };
     let records = read(&storage);
     assert_eq!(verified.as_ref().ok().map(|verified| verified.records), records.as_ref().map(|records| records.len() as u64));
     let (Ok(verified), Some(records)) = (verified, records) else { return Verdict::Refused };
