@@ -1,11 +1,10 @@
-//! One connection: what is refused for a request's head alone, the number of requests under way, and panics that end in an answer.
+//! One connection: what is refused for a request's head alone or for its address, and panics that end in an answer.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 use axum::Router;
@@ -15,15 +14,15 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use nevertwice_api::{BoxFuture, ErrorCode, Failure};
+use nevertwice_api::{BoxFuture, ErrorCode};
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 use tower::Service as _;
 
 use crate::app::App;
 use crate::metrics::RouteNumber;
 use crate::peer::Peer;
 use crate::refusal::Refusal;
+use crate::server::Places;
 
 /// How many times the bounds of a head are read before the connection is just cut, so that who is somewhat over them gets to
 /// read why.
@@ -53,7 +52,7 @@ struct Connected {
 }
 
 /// Serves a connection in a task of its own.
-pub(crate) fn serve(stream: TcpStream, address: IpAddr, service: Service, connections: &GracefulShutdown, place: OwnedSemaphorePermit) {
+pub(crate) fn serve(stream: TcpStream, address: IpAddr, service: Service, connections: &GracefulShutdown, places: Places) {
     let _ = stream.set_nodelay(true);
     let limits = &service.app.limits;
     let mut builder = http1::Builder::new();
@@ -73,7 +72,7 @@ pub(crate) fn serve(stream: TcpStream, address: IpAddr, service: Service, connec
         if let Err(error) = connection.await {
             tracing::debug!(%error, "a connection ended early");
         }
-        drop(place);
+        drop(places);
     });
 }
 
@@ -88,11 +87,10 @@ impl hyper::service::Service<Request<Incoming>> for Connected {
         if let Err(refusal) = check_head(&app, &request) {
             return Answering { answer: None, refused: Some(refusal), app };
         }
-        if app.under_way.fetch_add(1, Ordering::Relaxed) >= app.limits.requests_max {
-            app.under_way.fetch_sub(1, Ordering::Relaxed);
-            return Answering { answer: None, refused: Some(Failure::Overloaded.into()), app };
-        }
         let peer = Peer::of(self.address, request.headers(), &app.trusted_proxies);
+        if let Err(refusal) = app.limiter.take_address(peer.0, app.steady.now_ms()) {
+            return Answering { answer: None, refused: Some(refusal), app };
+        }
         request.extensions_mut().insert(peer);
         let answer = router.clone().call(request.map(Body::new));
         Answering { answer: Some(Box::pin(answer)), refused: None, app }
@@ -147,13 +145,5 @@ impl Answering {
     fn refuse(&self, refusal: Refusal) -> Response<Body> {
         self.app.metrics.requests.observe(RouteNumber::UNMATCHED, Err(refusal.code()), std::time::Duration::ZERO);
         refusal.into_response()
-    }
-}
-
-impl Drop for Answering {
-    fn drop(&mut self) {
-        if self.answer.is_some() {
-            self.app.under_way.fetch_sub(1, Ordering::Relaxed);
-        }
     }
 }

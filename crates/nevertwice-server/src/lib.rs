@@ -23,6 +23,7 @@ mod error;
 mod honeypot;
 mod hosts;
 mod intent;
+mod limits;
 mod local;
 mod metrics;
 mod named;
@@ -43,6 +44,7 @@ pub use access::{Access, KeyId, KeyRecord, KeyRole, Role, WantedKey, list_keys, 
 pub use calendar::{instant_of, instant_text};
 pub use config::Config;
 pub use error::StartError;
+pub use limits::SteadyClock;
 pub use local::open_local;
 pub use metrics::Metrics;
 pub use openapi::document as openapi_document;

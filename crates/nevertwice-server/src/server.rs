@@ -15,6 +15,7 @@ use crate::app::App;
 use crate::config::Config;
 use crate::connection::{self, Service};
 use crate::error::StartError;
+use crate::limits::{Connections, Place, SteadyClock};
 use crate::metrics::Metrics;
 use crate::payment::PaymentGateway;
 use crate::router::router;
@@ -32,6 +33,8 @@ pub struct Parts {
     pub metrics: Arc<Metrics>,
     /// Where instants come from.
     pub clock: Arc<dyn Clock>,
+    /// Where the times of rate limits come from: milliseconds since whatever instant, never stepping back.
+    pub steady: Arc<dyn Clock>,
     /// Where payments are made; the sandbox if absent. With another gateway there are no pages of the sandbox.
     pub gateway: Option<Arc<dyn PaymentGateway>>,
     /// From what the keys of sales are made. The same as long as the data lives.
@@ -42,7 +45,14 @@ impl Parts {
     /// A backend, the clock of the system, the sandbox for payments, and metrics of its own.
     #[must_use]
     pub fn new(backend: Arc<dyn Backend>, person_secret: [u8; 32]) -> Self {
-        Self { backend, metrics: Arc::new(Metrics::new()), clock: Arc::new(SystemClock), gateway: None, person_secret }
+        Self {
+            backend,
+            metrics: Arc::new(Metrics::new()),
+            clock: Arc::new(SystemClock),
+            steady: Arc::new(SteadyClock::default()),
+            gateway: None,
+            person_secret,
+        }
     }
 }
 
@@ -58,6 +68,7 @@ pub struct Server {
     addr: SocketAddr,
     app: Arc<App>,
     connections_max: usize,
+    of_addresses: Arc<Connections>,
     drain: Duration,
     sweep: Duration,
     reload: Duration,
@@ -103,6 +114,7 @@ impl Server {
             addr,
             app,
             connections_max: config.connections_max,
+            of_addresses: Connections::new(Some(config.connections_per_address_max).filter(|max| *max > 0)),
             drain: Duration::from_millis(config.drain_ms),
             sweep: Duration::from_millis(config.sweep_ms),
             reload: Duration::from_millis(config.reload_ms),
@@ -126,7 +138,7 @@ impl Server {
     /// who opened it closes it.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let reloader = self.reloader();
-        let Self { listener, app, connections_max, drain, sweep, reload, mut finished, .. } = self;
+        let Self { listener, app, connections_max, of_addresses, drain, sweep, reload, mut finished, .. } = self;
         let (stopping, stopped) = watch::channel(false);
         tokio::spawn(look_again(reloader, reload, stopped.clone()));
         let steward = tokio::spawn(Steward::new(Arc::clone(&app)).run(sweep, stopped));
@@ -139,9 +151,14 @@ impl Server {
                 () = &mut stop => break,
                 accepted = accept(&listener, &places) => accepted,
             };
-            if let Some(Accepted { stream, address, place }) = accepted {
-                connection::serve(stream, address, service.clone(), &connections, place);
-            }
+            let Some(Accepted { stream, address, place }) = accepted else { continue };
+            let is_proxy = app.trusted_proxies.contains(address);
+            let Some(of_address) = of_addresses.enter(address, is_proxy) else {
+                app.metrics.connections_refused.inc();
+                tracing::debug!(%address, "a connection was closed: its address has as many as it may");
+                continue;
+            };
+            connection::serve(stream, address, service.clone(), &connections, Places { _of_all: place, _of_address: of_address });
         }
         tracing::info!("stopping: nothing new is accepted, what is under way is finished");
         app.stopping.store(true, Ordering::Relaxed);
@@ -177,6 +194,12 @@ async fn look_again(reloader: Reloader, every: Duration, mut stop: watch::Receiv
         // The disk may be slow, and requests do not wait for it.
         let _ = tokio::task::spawn_blocking(move || reloader.reload()).await;
     }
+}
+
+/// A connection's places, until it ends.
+pub(crate) struct Places {
+    _of_all: OwnedSemaphorePermit,
+    _of_address: Place,
 }
 
 /// A connection that was accepted, and its place among all of them.

@@ -60,7 +60,19 @@ impl Config {
         in_range("headers_bytes_max", self.headers_bytes_max as i128, 1_024, 1 << 20);
         in_range("headers_max", self.headers_max as i128, 8, 1_024);
         in_range("connections_max", self.connections_max as i128, 1, 1_000_000);
-        in_range("requests_max", self.requests_max as i128, 1, 1_000_000);
+        in_range("connections_per_address_max", self.connections_per_address_max as i128, 0, 1_000_000);
+        in_range("requests_max", self.requests_max.into(), 1, 1_000_000);
+        in_range("requests_reserved_percent", self.requests_reserved_percent.into(), 0, 90);
+        in_range("requests_waiting_max", self.requests_waiting_max.into(), 0, 1_000_000);
+        in_range("request_wait_ms", self.request_wait_ms.into(), 1, 600_000);
+        for (rate, per_second, burst, at_once) in [
+            ("rate_per_principal", self.rate_per_principal, "burst_per_principal", self.burst_per_principal),
+            ("rate_per_key", self.rate_per_key, "burst_per_key", self.burst_per_key),
+            ("rate_per_address", self.rate_per_address, "burst_per_address", self.burst_per_address),
+        ] {
+            in_range(rate, per_second.into(), 0, 1_000_000);
+            in_range(burst, at_once.into(), 1, 1_000_000);
+        }
     }
 
     fn check_keys(&self, wrong: &mut Vec<String>) {

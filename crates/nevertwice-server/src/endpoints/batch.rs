@@ -56,6 +56,7 @@ pub(crate) async fn place(call: Box<Call>) -> Result<Reply, Refusal> {
         )
         .figure("batch_lines_max", limits.batch_lines_max));
     }
+    app.limiter.take_lines(&caller, lines.len(), app.steady.now_ms())?;
     let under_way: Vec<UnderWay> = lines.into_iter().map(|line| submit(&app, &caller, &market, levels, line)).collect();
     let deadline = Instant::now() + limits.answer_deadline;
     let mut out = Vec::with_capacity(under_way.len().saturating_mul(640));
@@ -86,12 +87,20 @@ fn submit(app: &Arc<App>, caller: &Caller, market: &ShardId, levels: Levels, lin
         Ok(key) => key,
         Err(refusal) => return UnderWay { key: None, answer: Err(refusal) },
     };
-    let request = request(caller, market, levels, &key, &read);
+    let request = request(app, caller, market, levels, &key, &read);
     UnderWay { key: Some(key), answer: request.map(|request| app.backend.submit(request)) }
 }
 
-fn request(caller: &Caller, market: &ShardId, levels: Levels, key: &IdempotencyKey, line: &Line<'_>) -> Result<Request, Refusal> {
+fn request(
+    app: &App,
+    caller: &Caller,
+    market: &ShardId,
+    levels: Levels,
+    key: &IdempotencyKey,
+    line: &Line<'_>,
+) -> Result<Request, Refusal> {
     let principal = caller.line_principal(line.principal.as_deref())?;
+    app.limiter.take_line(caller, &principal, app.steady.now_ms())?;
     if line.expires_at.is_some_and(|expires_at| expires_at < 0) {
         return Err(body::invalid("expires_at", "it is not an instant in milliseconds since 1970"));
     }

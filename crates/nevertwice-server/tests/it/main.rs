@@ -11,6 +11,7 @@ mod edges;
 mod faults;
 mod house;
 mod keys;
+mod limits;
 mod markets;
 mod payments;
 mod roles;
