@@ -13,9 +13,11 @@ use axum::http::{HeaderMap, Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use nevertwice_api::{BoxFuture, ErrorCode};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 use tower::Service as _;
 
 use crate::app::App;
@@ -23,6 +25,7 @@ use crate::metrics::RouteNumber;
 use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::server::Places;
+use crate::tls::Tls;
 
 /// How many times the bounds of a head are read before the connection is just cut, so that who is somewhat over them gets to
 /// read why.
@@ -51,9 +54,42 @@ struct Connected {
     address: IpAddr,
 }
 
+/// What makes of a stream a connection that is served.
+#[derive(Clone)]
+pub(crate) struct Connector {
+    pub(crate) service: Service,
+    pub(crate) tls: Option<Tls>,
+    /// Becomes true when the server stops.
+    pub(crate) stopped: watch::Receiver<bool>,
+}
+
 /// Serves a connection in a task of its own.
-pub(crate) fn serve(stream: TcpStream, address: IpAddr, service: Service, connections: &GracefulShutdown, places: Places) {
+pub(crate) fn serve(stream: TcpStream, address: IpAddr, connector: Connector, connections: &GracefulShutdown, places: Places) {
     let _ = stream.set_nodelay(true);
+    let watcher = connections.watcher();
+    tokio::spawn(async move {
+        let Connector { service, tls, mut stopped } = connector;
+        match tls {
+            None => answer(stream, address, service, watcher).await,
+            Some(tls) => {
+                let agreed = tokio::select! {
+                    agreed = tls.agree(stream) => agreed,
+                    _ = stopped.wait_for(|stopped| *stopped) => return,
+                };
+                match agreed {
+                    Ok(stream) => answer(stream, address, service, watcher).await,
+                    Err(error) => {
+                        service.app.metrics.handshake_failures.inc();
+                        tracing::debug!(%error, "a connection ended before it had agreed on a key");
+                    }
+                }
+            }
+        }
+        drop(places);
+    });
+}
+
+async fn answer<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream: S, address: IpAddr, service: Service, watcher: Watcher) {
     let limits = &service.app.limits;
     let mut builder = http1::Builder::new();
     // Beyond hyper's own bound the heads of all requests would be read with the help of the heap, which costs some percent.
@@ -67,13 +103,9 @@ pub(crate) fn serve(stream: TcpStream, address: IpAddr, service: Service, connec
         // A client that has sent its request and hangs up has still asked: its request is not dropped halfway.
         .half_close(true)
         .serve_connection(TokioIo::new(stream), Connected { service, address });
-    let connection = connections.watch(connection);
-    tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            tracing::debug!(%error, "a connection ended early");
-        }
-        drop(places);
-    });
+    if let Err(error) = watcher.watch(connection).await {
+        tracing::debug!(%error, "a connection ended early");
+    }
 }
 
 impl hyper::service::Service<Request<Incoming>> for Connected {

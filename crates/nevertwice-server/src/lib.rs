@@ -38,6 +38,7 @@ mod router;
 mod routes;
 mod server;
 mod steward;
+mod tls;
 mod watched;
 
 pub use access::{Access, KeyId, KeyRecord, KeyRole, Role, WantedKey, list_keys, make_key, revoke_key, shard_of};

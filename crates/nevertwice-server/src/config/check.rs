@@ -52,6 +52,7 @@ impl Config {
         in_range("closing_grace_ms", self.closing_grace_ms.into(), 0, HOLD_MS_MAX.into());
         in_range("answer_deadline_ms", self.answer_deadline_ms.into(), 10, 600_000);
         in_range("request_read_ms", self.request_read_ms.into(), 10, 600_000);
+        in_range("tls_handshake_ms", self.tls_handshake_ms.into(), 10, 600_000);
         in_range("reload_ms", self.reload_ms.into(), 10, 3_600_000);
         in_range("drain_ms", self.drain_ms.into(), 0, 600_000);
         in_range("body_bytes_max", self.body_bytes_max as i128, 1_024, 1 << 26);
@@ -115,6 +116,9 @@ impl Config {
         }
         if self.person_key_file.is_none() && self.data.file_name().is_none() {
             wrong.push("`data` has no name to put `.key` behind, so `person_key_file` must say where that file is".to_owned());
+        }
+        if self.tls_certificate.is_some() != self.tls_key.is_some() {
+            wrong.push("`tls_certificate` and `tls_key` belong together: set both, or neither".to_owned());
         }
         if let Some(url) = &self.public_url {
             let is_http = url.starts_with("http://") || url.starts_with("https://");

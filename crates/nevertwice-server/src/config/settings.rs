@@ -54,7 +54,7 @@ settings! {
     data: PathBuf = PathBuf::from("nevertwice-data"), "nevertwice-data";
     /// The file with the secret from which the digests of persons are made; if absent, the data folder's path with `.key` added. Made at the first start.
     person_key_file: Option<PathBuf> = None, "";
-    /// The address under which people reach the server, for the pages of payments; if absent, `http://` and the bound address.
+    /// The address under which people reach the server, for the pages of payments; if absent, `http://` (or `https://`) and the bound address.
     public_url: Option<String> = None, "";
     /// The key that may do everything; 16 to 512 visible ASCII characters. It is never logged.
     operator_key: Option<Secret> = None, "";
@@ -62,6 +62,12 @@ settings! {
     service_key: Option<Secret> = None, "";
     /// The file with the digests of API keys, which `nevertwice key` makes. It is read again when it changes.
     keys_file: Option<PathBuf> = None, "";
+    /// The file with the server's certificate, and after it those that lead to its root, in PEM. With it and `tls_key` the server speaks TLS 1.3 and 1.2 alone. It is read again when it changes.
+    tls_certificate: Option<PathBuf> = None, "";
+    /// The file with the certificate's private key, in PEM and not encrypted. It is read again when it changes.
+    tls_key: Option<PathBuf> = None, "";
+    /// How long a client may take to agree on a key, before its connection is closed.
+    tls_handshake_ms: u64 = 10_000, "10000";
     /// Proxies whose `X-Forwarded-For` is believed: addresses and networks, separated by commas. From others the header is ignored, and the address of a caller is that of the connection.
     trusted_proxies: Networks = Networks::default(), "";
     /// What is logged, as a filter of targets and levels.
@@ -88,7 +94,7 @@ settings! {
     answer_deadline_ms: u64 = 10_000, "10000";
     /// How long a request's head, and then its body, may take to arrive.
     request_read_ms: u64 = 30_000, "30000";
-    /// How often files that may change while the server runs are looked at: `keys_file`. SIGHUP does it at once.
+    /// How often files that may change while the server runs are looked at: `keys_file`, `tls_certificate` and `tls_key`. SIGHUP does it at once.
     reload_ms: u64 = 5_000, "5000";
     /// How long the server waits at its end for what is under way.
     drain_ms: u64 = 15_000, "15000";
@@ -139,6 +145,12 @@ impl Config {
     #[must_use]
     pub const fn has_credentials(&self) -> bool {
         self.operator_key.is_some() || self.service_key.is_some() || self.keys_file.is_some()
+    }
+
+    /// Whether connections are made safe by TLS.
+    #[must_use]
+    pub const fn has_tls(&self) -> bool {
+        self.tls_certificate.is_some() && self.tls_key.is_some()
     }
 
     /// Where the secret of persons is: beside the data folder, never in it.

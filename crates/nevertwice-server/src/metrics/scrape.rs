@@ -70,6 +70,7 @@ impl Collector for Scrape {
                 "Connections closed because their address had as many as it may",
                 &metrics.connections_refused,
             ),
+            ("nevertwice_tls_failures", "Connections that ended before they had agreed on a key", &metrics.handshake_failures),
             ("nevertwice_honeypot_hits", "Bookings with the field filled in that people don't see", &metrics.honeypot),
             ("nevertwice_late_payments", "Payments that came after their seat had been given back: to be refunded", &metrics.late_payments),
             ("nevertwice_holds_ended", "Holds that the steward ended", &metrics.holds_released),

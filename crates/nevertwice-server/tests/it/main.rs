@@ -18,3 +18,4 @@ mod roles;
 mod sales;
 mod secrets;
 mod steward;
+mod tls;
