@@ -145,6 +145,8 @@ catalogue! {
     GatewayFailed = "gateway_failed", 502, retry, "The payment gateway gave no usable answer";
 
     // The server.
+    RateLimited = "rate_limited", 429, retry, "The caller asks more often than it may";
+    InFlightLimited = "in_flight_limited", 429, retry, "The caller has as many requests under way as it may";
     Overloaded = "overloaded", 503, retry, "Too much is waiting";
     JournalFailed = "journal_failed", 503, retry, "The journal can't be written, and nothing is decided until a restart";
     StorageFull = "storage_full", 503, retry, "The disk is full, and nothing is decided until there is space";

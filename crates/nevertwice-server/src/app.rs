@@ -1,7 +1,7 @@
 //! What every handler needs.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use nevertwice_api::person::SaleKey;
 use nevertwice_api::{Answer, Backend, Level, Levels, Request};
@@ -15,6 +15,7 @@ use crate::config::{Config, Networks};
 use crate::convert;
 use crate::error::StartError;
 use crate::hosts::Hosts;
+use crate::limits::Limiter;
 use crate::metrics::Metrics;
 use crate::payment::{PaymentGateway, Sandbox};
 use crate::refusal::Refusal;
@@ -27,7 +28,6 @@ pub(crate) struct Limits {
     pub(crate) batch_line_bytes_max: usize,
     pub(crate) headers_bytes_max: usize,
     pub(crate) headers_max: usize,
-    pub(crate) requests_max: usize,
     pub(crate) request_read: Duration,
     pub(crate) answer_deadline: Duration,
 }
@@ -51,7 +51,9 @@ pub(crate) struct App {
     pub(crate) stopping: AtomicBool,
     /// Whether those who have not sent their whole request yet are told that it is too late.
     pub(crate) last_call: watch::Sender<bool>,
-    pub(crate) under_way: AtomicUsize,
+    pub(crate) limiter: Limiter,
+    /// Where the times of limits come from.
+    pub(crate) steady: Arc<dyn Clock>,
     /// Held by everything that has to be finished before the server stops.
     pub(crate) work: mpsc::Sender<()>,
     person_secret: [u8; 32],
@@ -90,7 +92,8 @@ impl App {
             closing_grace_ms: config.closing_grace_ms,
             stopping: AtomicBool::new(false),
             last_call: watch::Sender::new(false),
-            under_way: AtomicUsize::new(0),
+            limiter: Limiter::new(config.limiter()),
+            steady: parts.steady,
             work,
             person_secret: parts.person_secret,
         })

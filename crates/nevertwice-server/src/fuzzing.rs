@@ -76,7 +76,7 @@ pub fn batch(
     line_bytes_max: usize,
 ) -> Result<Vec<(Option<IdempotencyKey>, Result<Request, Problem>)>, Problem> {
     let principal = Principal::new("fuzz").expect("four letters are a principal");
-    let caller = Caller { role: Role::Service, principal, name: CredentialName::Service, peer: LOOPBACK };
+    let caller = Caller { role: Role::Service, principal, name: CredentialName::Service, peer: LOOPBACK, is_on_behalf: true };
     let market = ShardId::market(market.clone());
     let lines = batch::lines(bytes, lines_max).map_err(Refusal::into_problem)?;
     let read = lines.into_iter().map(|line| {

@@ -28,6 +28,7 @@ mod hosts;
 #[cfg(feature = "stepped")]
 mod in_process;
 mod intent;
+mod limits;
 mod local;
 mod metrics;
 mod named;
@@ -43,6 +44,7 @@ mod routes;
 mod server;
 mod socket;
 mod steward;
+mod tls;
 mod watched;
 
 pub use access::{Access, KeyId, KeyRecord, KeyRole, Role, WantedKey, list_keys, make_key, revoke_key, shard_of};
@@ -51,6 +53,7 @@ pub use config::Config;
 pub use error::StartError;
 #[cfg(feature = "stepped")]
 pub use in_process::{InProcess, Sweeper};
+pub use limits::SteadyClock;
 pub use local::open_local;
 pub use metrics::Metrics;
 pub use openapi::document as openapi_document;

@@ -93,6 +93,12 @@ async fn run(app: Arc<App>, route: &'static Route, request: Box<Request>) -> Res
     let shard = names.as_ref().and_then(shard_in);
     let caller = app.door.admit(route.access, shard.as_ref(), identity, &parts.headers, peer)?;
     tracing::debug!(endpoint = route.word, credential = caller.name.as_str(), peer = %caller.peer, "let in");
+    if route.is_at_once {
+        return (route.handle)(Box::new(Call { app, caller, names, parts, body: Unread::new(body) })).await;
+    }
+    let limited = Arc::clone(&app);
+    // Held until the answer is there.
+    let _entered = limited.limiter.enter(&caller, limited.steady.now_ms()).await?;
     (route.handle)(Box::new(Call { app, caller, names, parts, body: Unread::new(body) })).await
 }
 

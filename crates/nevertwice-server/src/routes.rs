@@ -77,6 +77,8 @@ pub struct Route {
     pub query: &'static [(&'static str, &'static str)],
     /// Whether it demands an idempotency key.
     pub keyed: bool,
+    /// Whether it is answered however much the server has to do; it takes no time.
+    pub is_at_once: bool,
     pub(crate) handle: Handler,
 }
 
@@ -99,6 +101,7 @@ impl Route {
             status: 200,
             query: &[],
             keyed: false,
+            is_at_once: false,
             handle,
         }
     }
@@ -125,6 +128,10 @@ impl Route {
 
     const fn asks(self, query: &'static [(&'static str, &'static str)]) -> Self {
         Self { query, ..self }
+    }
+
+    const fn at_once(self) -> Self {
+        Self { is_at_once: true, ..self }
     }
 
     const fn exchanges(self, request: Content, response: Content) -> Self {
@@ -275,9 +282,11 @@ pub(crate) static ROUTES: &[Route] = &[
         .exchanges(Content::Nothing, Content::Html),
     Route::get("/healthz", "alive", Anyone, |call| Box::pin(status::alive(call)))
         .says("Whether the server lives")
+        .at_once()
         .shows("Health"),
     Route::get("/readyz", "ready", Anyone, |call| Box::pin(status::ready(call)))
         .says("Whether the server can work")
+        .at_once()
         .shows("Health"),
     Route::get("/metrics", "metrics", Known, |call| Box::pin(status::metrics(call)))
         .says("Metrics for Prometheus")

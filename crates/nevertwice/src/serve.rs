@@ -91,7 +91,7 @@ fn serve(config: &Config) -> Result<(), StartError> {
     runtime.block_on(async {
         let server = Server::bind(config, parts).await?;
         let stop = stop::told().map_err(no_signals)?;
-        let line = format!("listening on http://{}\n", server.addr());
+        let line = format!("listening on {}\n", server.url());
         stop::on_hangup(server.reloader()).map_err(no_signals)?;
         // Whoever started this process waits for this line; if nobody reads it, that is no reason not to serve.
         let _ = std::io::stdout().write_all(line.as_bytes()).and_then(|()| std::io::stdout().flush());

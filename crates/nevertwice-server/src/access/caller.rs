@@ -53,6 +53,8 @@ impl CredentialName {
 pub(crate) struct Caller {
     pub(crate) role: Role,
     pub(crate) principal: Principal,
+    /// Whether they act for that principal, or just look on or run the server.
+    pub(crate) is_on_behalf: bool,
     /// By which credential they are known.
     pub(crate) name: CredentialName,
     /// From where the request came: the connection's address, or what a trusted proxy says of it.

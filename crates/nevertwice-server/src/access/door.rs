@@ -97,7 +97,8 @@ impl Door {
                 principal(headers)?.map_or_else(|| default_principal(default), Ok)?
             }
         };
-        Ok(Caller { role, principal, name, peer })
+        let is_on_behalf = access.is_on_behalf() && matches!(role, Role::Service | Role::Principal);
+        Ok(Caller { role, principal, is_on_behalf, name, peer })
     }
 }
 

@@ -55,6 +55,7 @@ impl Config {
         in_range("closing_grace_ms", self.closing_grace_ms.into(), 0, HOLD_MS_MAX.into());
         in_range("answer_deadline_ms", self.answer_deadline_ms.into(), 10, 600_000);
         in_range("request_read_ms", self.request_read_ms.into(), 10, 600_000);
+        in_range("tls_handshake_ms", self.tls_handshake_ms.into(), 10, 600_000);
         in_range("reload_ms", self.reload_ms.into(), 10, 3_600_000);
         in_range("drain_ms", self.drain_ms.into(), 0, 600_000);
         in_range("body_bytes_max", self.body_bytes_max as i128, 1_024, 1 << 26);
@@ -63,7 +64,19 @@ impl Config {
         in_range("headers_bytes_max", self.headers_bytes_max as i128, 1_024, 1 << 20);
         in_range("headers_max", self.headers_max as i128, 8, 1_024);
         in_range("connections_max", self.connections_max as i128, 1, 1_000_000);
-        in_range("requests_max", self.requests_max as i128, 1, 1_000_000);
+        in_range("connections_per_address_max", self.connections_per_address_max as i128, 0, 1_000_000);
+        in_range("requests_max", self.requests_max.into(), 1, 1_000_000);
+        in_range("requests_reserved_percent", self.requests_reserved_percent.into(), 0, 90);
+        in_range("requests_waiting_max", self.requests_waiting_max.into(), 0, 1_000_000);
+        in_range("request_wait_ms", self.request_wait_ms.into(), 1, 600_000);
+        for (rate, per_second, burst, at_once) in [
+            ("rate_per_principal", self.rate_per_principal, "burst_per_principal", self.burst_per_principal),
+            ("rate_per_key", self.rate_per_key, "burst_per_key", self.burst_per_key),
+            ("rate_per_address", self.rate_per_address, "burst_per_address", self.burst_per_address),
+        ] {
+            in_range(rate, per_second.into(), 0, 1_000_000);
+            in_range(burst, at_once.into(), 1, 1_000_000);
+        }
     }
 
     fn check_keys(&self, wrong: &mut Vec<String>) {
@@ -106,6 +119,9 @@ impl Config {
         }
         if self.person_key_file.is_none() && self.data.file_name().is_none() {
             wrong.push("`data` has no name to put `.key` behind, so `person_key_file` must say where that file is".to_owned());
+        }
+        if self.tls_certificate.is_some() != self.tls_key.is_some() {
+            wrong.push("`tls_certificate` and `tls_key` belong together: set both, or neither".to_owned());
         }
         if let Some(url) = &self.public_url {
             let is_http = url.starts_with("http://") || url.starts_with("https://");

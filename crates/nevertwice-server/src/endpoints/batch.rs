@@ -48,6 +48,7 @@ pub(crate) async fn place(call: Box<Call>) -> Result<Reply, Refusal> {
     let bytes_max = limits.batch_lines_max.saturating_mul(limits.batch_line_bytes_max.saturating_add(1));
     let bytes = body::read(&app, body.take(), &parts.headers, bytes_max).await?;
     let lines = lines(&bytes, limits.batch_lines_max)?;
+    app.limiter.take_lines(&caller, lines.len(), app.steady.now_ms())?;
     let under_way: Vec<UnderWay> = lines.into_iter().map(|line| submit(&app, &caller, &market, levels, line)).collect();
     let deadline = Instant::now() + limits.answer_deadline;
     let mut out = Vec::with_capacity(under_way.len().saturating_mul(640));
@@ -80,7 +81,11 @@ pub(crate) fn lines(bytes: &[u8], lines_max: usize) -> Result<Vec<&[u8]>, Refusa
 
 fn submit(app: &Arc<App>, caller: &Caller, market: &ShardId, levels: Levels, line: &[u8]) -> UnderWay {
     let (key, request) = read_line(caller, market, levels, line, app.limits.batch_line_bytes_max);
-    UnderWay { key, answer: request.map(|request| app.backend.submit(request)) }
+    let allowed = request.and_then(|request| {
+        app.limiter.take_line(caller, &request.command.intent.principal, app.steady.now_ms())?;
+        Ok(request)
+    });
+    UnderWay { key, answer: allowed.map(|request| app.backend.submit(request)) }
 }
 
 /// What a line asks for; its key is known even where the rest of it is wrong.

@@ -15,6 +15,8 @@ type Count = Counter<u64, AtomicU64>;
 #[derive(Default)]
 pub struct Metrics {
     pub(crate) requests: Requests,
+    pub(crate) connections_refused: Count,
+    pub(crate) handshake_failures: Count,
     pub(crate) honeypot: Count,
     pub(crate) late_payments: Count,
     pub(crate) holds_released: Count,

@@ -12,15 +12,18 @@ use super::Metrics;
 pub(crate) enum WatchedFile {
     /// API keys.
     Keys,
+    /// The certificate of TLS and its key.
+    Tls,
 }
 
 impl WatchedFile {
-    const ALL: [Self; 1] = [Self::Keys];
+    const ALL: [Self; 2] = [Self::Keys, Self::Tls];
 
     /// The word for it in metrics and logs.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Keys => "keys",
+            Self::Tls => "tls",
         }
     }
 
@@ -28,6 +31,7 @@ impl WatchedFile {
     pub(crate) const fn setting(self) -> &'static str {
         match self {
             Self::Keys => "keys_file",
+            Self::Tls => "tls_certificate` and `tls_key",
         }
     }
 }

@@ -91,6 +91,7 @@ impl House {
         let mut parts = Parts::new((plan.wrap)(Arc::clone(&backend)), [7; 32]);
         parts.metrics = metrics;
         parts.clock = Arc::clone(&clock) as Arc<dyn Clock>;
+        parts.steady = Arc::clone(&clock) as Arc<dyn Clock>;
         parts.gateway = plan.gateway;
         let server = Server::bind(&plan.config, parts).await.expect("the server binds");
         let (addr, reloader) = (server.addr(), server.reloader());
