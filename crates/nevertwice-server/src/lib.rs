@@ -33,6 +33,7 @@ mod payment;
 mod peer;
 mod person_secret;
 mod refusal;
+mod remote;
 mod reply;
 mod router;
 mod routes;
@@ -42,6 +43,7 @@ mod steward;
 
 pub use access::{Access, Role};
 pub use config::Config;
+pub use endpoints::COPIED_NOTES;
 pub use error::StartError;
 #[cfg(feature = "stepped")]
 pub use in_process::{InProcess, Sweeper};
@@ -50,5 +52,6 @@ pub use metrics::Metrics;
 pub use openapi::document as openapi_document;
 pub use payment::{Closed, GatewayError, PaymentGateway, PaymentStatus, Session};
 pub use person_secret::{check as check_person_secret, load_or_create as load_or_create_person_secret};
+pub use remote::{Interrupt, Remote, RemoteError, Target};
 pub use routes::{Content, Method, Route, routes};
 pub use server::{Parts, Server};

@@ -27,7 +27,7 @@ pub fn load_or_create(path: &Path, data: &Path) -> Result<[u8; 32], StartError> 
 }
 
 /// What tells in the data folder with which secret its data were made, without telling the secret.
-const CHECK: &str = "person-key.check";
+pub(crate) const CHECK: &str = "person-key.check";
 
 /// Refuses a secret other than the one that the data were made with: it would make strangers of all who are in them, and give
 /// them second seats. The first call for a folder writes down what the later ones compare with.

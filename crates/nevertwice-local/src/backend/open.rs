@@ -18,7 +18,7 @@ use super::syncer::Syncer;
 use crate::chance::{Chance, SystemChance, draw_seed};
 use crate::clock::Clock;
 use crate::error::{IoFailure, OpenError};
-use crate::feed::{JournalFeed, Readers};
+use crate::feed::{JournalFeed, JournalHost, Readers};
 use crate::folder::Folder;
 use crate::journal::{JournalReader, Room};
 use crate::restore::{RestoreReport, check_clock, restore};
@@ -190,12 +190,6 @@ impl LocalBackend {
         self.epoch
     }
 
-    /// What it shows of its journal to who copies it.
-    #[must_use]
-    pub fn feed(&self) -> &Arc<JournalFeed> {
-        &self.feed
-    }
-
     /// Reads the durable journal, beside the sequencer.
     pub fn journal(&self) -> &JournalReader {
         &self.reader
@@ -303,6 +297,12 @@ impl Backend for LocalBackend {
             queue_max: self.queue_max,
             journal_bytes: self.bytes_since.load(Ordering::Relaxed),
         }
+    }
+}
+
+impl JournalHost for LocalBackend {
+    fn feed(&self) -> Option<Arc<JournalFeed>> {
+        Some(Arc::clone(&self.feed))
     }
 }
 

@@ -16,6 +16,12 @@ const KEPT_BYTES_MAX: u64 = 8 << 30;
 /// How many places in the journal are remembered, so that who comes back need not be looked for.
 const CURSORS_MAX: usize = 16;
 
+/// Where a journal can be copied from, if there is one at the time.
+pub trait JournalHost: Send + Sync {
+    /// What is shown of it.
+    fn feed(&self) -> Option<Arc<JournalFeed>>;
+}
+
 /// What a running backend shows of its journal.
 pub struct JournalFeed {
     reader: JournalReader,
@@ -57,11 +63,6 @@ impl JournalFeed {
         if pull.after > durable {
             return Err(SourceError::Differs);
         }
-        if let Some(name) = &pull.reader
-            && !self.readers.heard(name, pull.after, pull.confirmed, self.clock.now_ms())
-        {
-            return Err(SourceError::ReadersFull);
-        }
         let mut cursor = match self.take(pull.after) {
             Some(cursor) => cursor,
             None => self.reader.cursor(pull.after)?,
@@ -69,6 +70,13 @@ impl JournalFeed {
         let differs = |known: Option<u32>| known.is_some_and(|known| pull.crc.is_some_and(|crc| crc != known));
         if differs(cursor.crc()) {
             return Err(SourceError::Differs);
+        }
+        if let Some(name) = &pull.reader {
+            // What is confirmed counts once it is seen that it is this history's.
+            let confirmed = pull.confirmed.filter(|batch| *batch <= pull.after && pull.crc.is_some() && pull.crc == cursor.crc());
+            if !self.readers.heard(name, pull.after, confirmed, self.clock.now_ms()) {
+                return Err(SourceError::ReadersFull);
+            }
         }
         let mut frames = Vec::new();
         while frames.len() < pull.bytes_max {

@@ -9,5 +9,5 @@
 mod journal;
 mod readers;
 
-pub use journal::{FeedSource, JournalFeed};
+pub use journal::{FeedSource, JournalFeed, JournalHost};
 pub use readers::{ReaderState, Readers};

@@ -63,7 +63,8 @@ pub struct Pull {
     pub wait_ms: u64,
     /// The name under which what is still to be read is kept, for a while.
     pub reader: Option<String>,
-    /// Up to which batch the reader has made everything durable on its own disk: it counts as a replica.
+    /// Up to which batch, at most `after`, the reader has made everything durable on its own disk: it counts as a replica. With
+    /// a checksum only, for it must be this history.
     pub confirmed: Option<u64>,
 }
 

@@ -6,7 +6,7 @@ use nevertwice_api::{Backend, ErrorCode};
 use nevertwice_core::{Decision, Entry, ShardId, Side, State};
 use nevertwice_local::backup::{BackupError, BackupReader, BackupReport, Goal, Manifest, Restored, ShardAt, back_up, restore_to};
 use nevertwice_local::error::OpenError;
-use nevertwice_local::feed::FeedSource;
+use nevertwice_local::feed::{FeedSource, JournalHost};
 use nevertwice_local::inspect::Inspection;
 use nevertwice_local::journal::JournalOptions;
 use nevertwice_local::source::{FolderSource, Source};
@@ -23,7 +23,7 @@ fn back_up_from(source: &mut dyn Source, folder: &MemoryStorage) -> Result<Backu
 }
 
 fn back_up_running(backend: &LocalBackend, folder: &MemoryStorage) -> BackupReport {
-    back_up_from(&mut FeedSource(Arc::clone(backend.feed())), folder).unwrap()
+    back_up_from(&mut FeedSource(backend.feed().unwrap()), folder).unwrap()
 }
 
 fn reader(folder: &MemoryStorage) -> BackupReader {
@@ -198,7 +198,7 @@ fn a_backup_goes_on_after_its_server_was_killed_and_refuses_another_history() {
             let another = request(market(), &format!("other-{number}"), order("ben", Side::Buy, 1));
             submit(&other, &another).unwrap();
         }
-        let refused = back_up_from(&mut FeedSource(Arc::clone(other.feed())), &folder).unwrap_err();
+        let refused = back_up_from(&mut FeedSource(other.feed().unwrap()), &folder).unwrap_err();
         assert_eq!(refused.code(), ErrorCode::HistoryDiffers);
         assert_eq!(reader(&folder).manifest(), &second, "and what was there still counts");
     }
@@ -258,15 +258,15 @@ fn what_a_reader_still_needs_is_kept_for_a_while() {
     for (number, request) in requests.iter().enumerate() {
         submit(&backend, request).unwrap();
         if number == 20 {
-            backend.feed().batches(&pull).unwrap();
+            backend.feed().unwrap().batches(&pull).unwrap();
         }
         if number % 80 == 79 {
             assert_eq!(wait(backend.snapshot()).unwrap().segments_pruned, 0);
         }
     }
-    assert!(backend.feed().batches(&pull).is_ok());
+    assert!(backend.feed().unwrap().batches(&pull).is_ok());
     let gone = nevertwice_local::source::Pull { after: backend.journal().durable(), ..pull };
-    backend.feed().batches(&gone).unwrap();
+    backend.feed().unwrap().batches(&gone).unwrap();
     assert!(wait(backend.snapshot()).unwrap().segments_pruned > 0);
 }
 
@@ -319,7 +319,7 @@ fn whatever_interrupts_a_backup_what_it_held_still_counts() {
         for started in [true, false] {
             let broken = if started { folder.fork(at) } else { MemoryStorage::new(at) };
             broken.crash_after(at);
-            let interrupted = back_up_from(&mut FeedSource(Arc::clone(backend.feed())), &broken);
+            let interrupted = back_up_from(&mut FeedSource(backend.feed().unwrap()), &broken);
             broken.power_loss();
             let manifest = Manifest::read(&broken).unwrap();
             if started {
@@ -374,7 +374,7 @@ fn damage_to_a_backup_is_found_and_a_manifest_of_any_bytes_is_refused_or_read() 
             damaged.flip(&name, at, 1);
             let refused = restore(&damaged, &Goal::Latest, &MemoryStorage::new(1)).unwrap_err();
             assert_eq!(refused.code(), ErrorCode::BackupInvalid, "{name} {at}");
-            let refused = back_up_from(&mut FeedSource(Arc::clone(backend.feed())), &damaged).unwrap_err();
+            let refused = back_up_from(&mut FeedSource(backend.feed().unwrap()), &damaged).unwrap_err();
             assert_eq!(refused.code(), ErrorCode::BackupInvalid, "{name} {at}");
         }
     }
@@ -388,7 +388,7 @@ fn damage_to_a_backup_is_found_and_a_manifest_of_any_bytes_is_refused_or_read() 
     }
     let strange = MemoryStorage::new(3);
     strange.put("holiday.jpg", b"somebody's");
-    let refused = back_up_from(&mut FeedSource(Arc::clone(backend.feed())), &strange).unwrap_err();
+    let refused = back_up_from(&mut FeedSource(backend.feed().unwrap()), &strange).unwrap_err();
     assert!(matches!(refused, BackupError::NotEmpty));
     assert_eq!(refused.code(), ErrorCode::DataFolderInvalid);
 }

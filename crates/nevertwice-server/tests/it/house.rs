@@ -75,6 +75,7 @@ impl House {
             .expect("the backend opens");
         let backend = Arc::new(backend);
         let mut parts = Parts::new((plan.wrap)(Arc::clone(&backend)), [7; 32]);
+        parts.journal = Some(Arc::clone(&backend) as Arc<_>);
         parts.metrics = metrics;
         parts.clock = Arc::clone(&clock) as Arc<dyn Clock>;
         parts.gateway = plan.gateway;
