@@ -22,8 +22,10 @@ use crate::config::Secret;
 const BODY_BYTES_MAX: usize = 96 << 20;
 /// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(3);
-/// How long an answer may take, beyond what it was asked to wait.
-const ANSWER: Duration = Duration::from_secs(20);
+/// How long an answer may take.
+const ANSWER: Duration = Duration::from_secs(120);
+/// How much longer one may take that was asked to wait: who asks so asks again.
+const ANSWER_AFTER_WAIT: Duration = Duration::from_secs(10);
 
 /// Ends whatever a [`Remote`](super::Remote) waits for, from another thread, for good.
 #[derive(Clone, Debug, Default)]
@@ -104,7 +106,7 @@ impl Client {
 
     /// Asks, and returns the head and the body of what is no problem.
     pub(super) async fn ask(&mut self, ask: Ask<'_>) -> Result<(HeaderMap, Bytes), RemoteError> {
-        let within = ANSWER + ask.wait;
+        let within = if ask.wait.is_zero() { ANSWER } else { ask.wait + ANSWER_AFTER_WAIT };
         let interrupt = self.interrupt.clone();
         let answer = tokio::select! {
             biased;

@@ -3,6 +3,7 @@
 mod bad_input;
 mod client;
 mod configuration;
+mod copies;
 mod documents;
 mod edges;
 mod faults;
