@@ -144,7 +144,10 @@ const BATCHES: &[(&str, &str)] = &[
     ("bytes_max", "how much may come at once, at most 4194304; a batch that is larger comes alone"),
     ("wait_ms", "how long to wait for the first batch where there is none yet, at most 10000; 0 if absent"),
     ("reader", "a name under which what is still to be read is kept, for a minute after it was last heard"),
-    ("confirmed", "up to which batch, at most `after`, the reader has made everything durable on its own disk: it counts as a replica; it needs `reader` and `crc`"),
+    (
+        "confirmed",
+        "up to which batch, at most `after`, the reader has made everything durable on its own disk: it counts as a replica; it needs `reader` and `crc`",
+    ),
 ];
 
 use Access::{Anyone, Known, Operator, Service};

@@ -55,10 +55,9 @@ impl RestoreArgs {
         match (&self.shard, text.strip_prefix("batch:")) {
             (None, None) if text == "latest" => Ok(Goal::Latest),
             (None, Some(batch)) => Ok(Goal::Batch(batch.parse().map_err(|_| format!("`{text}` names no batch; nothing was done"))?)),
-            (Some(shard), None) if text != "latest" => Ok(Goal::Shard(
-                shard.clone(),
-                text.parse().map_err(|error| format!("`{text}` is no position: {error}; nothing was done"))?,
-            )),
+            (Some(shard), None) if text != "latest" => {
+                Ok(Goal::Shard(shard.clone(), text.parse().map_err(|error| format!("`{text}` is no position: {error}; nothing was done"))?))
+            }
             (Some(_), _) => Err("with --shard the position is one of that shard, such as 3-4182; nothing was done".into()),
             (None, None) => Err("without --shard the position is `latest` or `batch:N`; nothing was done".into()),
         }
@@ -66,7 +65,10 @@ impl RestoreArgs {
 
     fn tell(&self, out: &mut dyn std::io::Write, restored: &Restored) -> Result<(), Box<dyn Error>> {
         let Restored { batch, entries_of_batch, batches_left_out, shards, epoch } = restored;
-        writeln!(out, "ends with batch {batch}, of which {entries_of_batch} entries; {batches_left_out} batches of the backup are left out")?;
+        writeln!(
+            out,
+            "ends with batch {batch}, of which {entries_of_batch} entries; {batches_left_out} batches of the backup are left out"
+        )?;
         for shard in shards {
             writeln!(out, "{}", shard_line(shard))?;
         }

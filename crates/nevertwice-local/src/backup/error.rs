@@ -76,7 +76,9 @@ impl fmt::Display for BackupError {
         match self {
             BackupError::Source(error) => write!(f, "the journal cannot be copied: {error}; what the backup held before still counts"),
             BackupError::Open(error) => error.fmt(f),
-            BackupError::Invalid { what } => write!(f, "the backup cannot be used: {what}; nothing was done: make a new one in another folder"),
+            BackupError::Invalid { what } => {
+                write!(f, "the backup cannot be used: {what}; nothing was done: make a new one in another folder")
+            }
             BackupError::Differs { what } => {
                 write!(f, "the backup belongs to another history: {what}; nothing was done: make a new backup in another folder")
             }

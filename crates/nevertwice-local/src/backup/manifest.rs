@@ -238,7 +238,12 @@ impl Manifest {
 /// What may be written beside a restored journal: nothing that leads out of the folder or takes another file's name.
 pub(crate) fn is_note(name: &str) -> bool {
     let plain = name.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'.'));
-    plain && (1..=64).contains(&name.len()) && !name.starts_with('.') && !name.starts_with("backup.") && !name.ends_with(".tmp") && name.contains('.')
+    plain
+        && (1..=64).contains(&name.len())
+        && !name.starts_with('.')
+        && !name.starts_with("backup.")
+        && !name.ends_with(".tmp")
+        && name.contains('.')
 }
 
 fn words(line: &str) -> Vec<&str> {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::error::BackupError;
 use super::manifest::{Manifest, ShardAt, StoredSnapshot};
-use crate::journal::{Extent, Frame, SegmentReader};
 use crate::chance::{SystemChance, draw_seed};
+use crate::journal::{Extent, Frame, SegmentReader};
 use crate::snapshot;
 use crate::states::States;
 use crate::storage::Storage;

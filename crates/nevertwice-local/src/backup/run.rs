@@ -8,10 +8,10 @@ use super::error::BackupError;
 use super::manifest::{Manifest, ShardAt, StoredSnapshot, is_note};
 use super::reader::{BackupReader, shards_at};
 use super::segments::Segments;
+use crate::chance::{SystemChance, draw_seed};
 use crate::error::{IoFailure, OpenError};
 use crate::folder::{remove_if_there, write_marker_of};
 use crate::journal::{Extent, Floor, FrameStream, is_segment, segment_name};
-use crate::chance::{SystemChance, draw_seed};
 use crate::snapshot::{is_snapshot, snapshot_name};
 use crate::source::{Listing, Note, Pull, Source, SourceError, fetch_snapshot};
 use crate::states::States;
@@ -186,13 +186,8 @@ impl Run<'_> {
         let mut done_bytes = 0;
         let mut segments = Segments::after(Arc::clone(&self.folder), std::mem::take(&mut copy.segments));
         while copy.batch < target && done_bytes < ROUND_BYTES {
-            let pull = Pull {
-                after: copy.batch,
-                crc: copy.crc,
-                bytes_max: PULL_BYTES,
-                reader: Some(self.reader.to_owned()),
-                ..Pull::default()
-            };
+            let pull =
+                Pull { after: copy.batch, crc: copy.crc, bytes_max: PULL_BYTES, reader: Some(self.reader.to_owned()), ..Pull::default() };
             let frames = self.source.batches(&pull)?.frames;
             if frames.is_empty() {
                 return Err(SourceError::Differs.into());

@@ -37,12 +37,8 @@ fn restore(folder: &MemoryStorage, goal: &Goal, target: &MemoryStorage) -> Resul
 /// Where the twin's shards are; those that nobody opened are not there.
 fn shards_of(twin: &Twin) -> Vec<ShardAt> {
     let open = twin.shards.iter().filter(|(state, _)| state.is_open());
-    open.map(|(state, _)| ShardAt {
-        shard: state.shard().clone(),
-        position: state.position(),
-        hash: state.state_hash().to_string(),
-    })
-    .collect()
+    open.map(|(state, _)| ShardAt { shard: state.shard().clone(), position: state.position(), hash: state.state_hash().to_string() })
+        .collect()
 }
 
 /// Decides some of the workload, and returns all entries in the order in which they were made.
@@ -129,11 +125,7 @@ fn a_folder_can_be_restored_to_every_position_and_to_every_batch() {
             let fresh = || State::new(entry.shard.clone(), 1, (5, 6));
             states.entry(entry.shard.clone()).or_insert_with(fresh).apply(entry).unwrap();
         }
-        let at = |state: &State| ShardAt {
-            shard: state.shard().clone(),
-            position: state.position(),
-            hash: state.state_hash().to_string(),
-        };
+        let at = |state: &State| ShardAt { shard: state.shard().clone(), position: state.position(), hash: state.state_hash().to_string() };
         states.values().map(at).collect::<Vec<_>>()
     };
     for (at, entry) in entries.iter().enumerate() {
@@ -180,7 +172,11 @@ fn a_backup_goes_on_after_its_server_was_killed_and_refuses_another_history() {
         // Killed: the last batch was not witnessed, so the next start writes it again.
         storage.crash_after(0);
         drop(backend);
-        if cut { storage.power_loss() } else { storage.kill() }
+        if cut {
+            storage.power_loss()
+        } else {
+            storage.kill()
+        }
         let (backend, _) = open(&storage).unwrap();
         work(&backend, &mut twin, &requests[60..]);
         let second = back_up_running(&backend, &folder).manifest;

@@ -109,10 +109,7 @@ fn feed(app: &App) -> Result<Arc<JournalFeed>, Refusal> {
 }
 
 /// Reads files where that may block, a few at a time.
-async fn blocking<T: Send + 'static>(
-    app: &App,
-    read: impl FnOnce() -> Result<T, SourceError> + Send + 'static,
-) -> Result<T, Refusal> {
+async fn blocking<T: Send + 'static>(app: &App, read: impl FnOnce() -> Result<T, SourceError> + Send + 'static) -> Result<T, Refusal> {
     let place = Arc::clone(&app.journal_reads).acquire_owned().await.map_err(|_| Refusal::internal("a place that is closed"))?;
     let task = tokio::task::spawn_blocking(move || {
         let done = read();

@@ -66,11 +66,9 @@ mod tests {
 
     #[test]
     fn an_address_is_a_host_and_a_port() {
-        for (text, address) in [
-            ("http://127.0.0.1:8080", "127.0.0.1:8080"),
-            ("http://primary.example/", "primary.example:80"),
-            ("http://[::1]:9", "[::1]:9"),
-        ] {
+        for (text, address) in
+            [("http://127.0.0.1:8080", "127.0.0.1:8080"), ("http://primary.example/", "primary.example:80"), ("http://[::1]:9", "[::1]:9")]
+        {
             assert_eq!(text.parse::<Target>().unwrap().address(), address);
         }
         for text in ["", "primary:8080", "https://primary:8080", "http://", "http://a/b", "http://a?b", "http://key@a:1", "ftp://a"] {
