@@ -152,6 +152,13 @@ catalogue! {
     StorageFull = "storage_full", 503, retry, "The disk is full, and nothing is decided until there is space";
     OutcomeUnknown = "outcome_unknown", 503, retry, "The answer did not come in time; the same key tells what became of it";
     ShuttingDown = "shutting_down", 503, retry, "The server is about to stop";
+    ReplicasShort = "replicas_short", 503, retry, "Too few replicas confirm, and nothing is decided at that level until they do";
+    StandbyFollows = "standby_follows", 503, retry, "The server is a standby, and decides nothing";
+    NotStandby = "not_standby", 409, final, "The server is no standby";
+    HistoryDiffers = "history_differs", 409, final, "The journal is another history than the copy";
+    BatchesPruned = "batches_pruned", 410, final, "The batches that come next are not kept any more";
+    SnapshotUnknown = "snapshot_unknown", 404, final, "There is no such snapshot";
+    ReadersFull = "readers_full", 503, retry, "As many readers of the journal have a name as may";
     PositionUnknown = "position_unknown", 404, final, "The position is not one of the shard's history";
     InvariantBroken = "invariant_broken", 500, final, "A counter would have fallen below zero";
     Internal = "internal", 500, final, "A fault of the server";
@@ -164,6 +171,8 @@ catalogue! {
     ClockBehind = "clock_behind", 0, final, "The clock is far behind the last entry";
     ConfigurationInvalid = "configuration_invalid", 0, final, "The configuration has nonsense in it";
     CredentialsRequired = "credentials_required", 0, final, "Without credentials the server binds to loopback only";
+    BackupInvalid = "backup_invalid", 0, final, "The backup can't be used";
+    SourceUnusable = "source_unusable", 0, final, "What is to be copied gives nothing that can be used";
     AddressInUse = "address_in_use", 0, final, "The address can't be bound";
 }
 

@@ -73,6 +73,6 @@ pub use sale::{
     LoadCandidates, OpenSale, PaymentAttached, PaymentBegun, PaymentConfirmed, ReleaseBooking, ReleaseReason, SaleOpenSet, SaleOpened,
     SaleView, SetCaps, SetSaleOpen,
 };
-pub use shard::{ShardId, ShardKind};
+pub use shard::{NotAShard, ShardId, ShardKind};
 pub use state::State;
 pub use text::{IdempotencyKey, Name, PaymentId, PaymentUrl, Principal, TextError};

@@ -1,6 +1,7 @@
 //! The unit of order.
 
 use core::fmt;
+use core::str::FromStr;
 
 use crate::Name;
 use crate::fields::{fields, words};
@@ -44,5 +45,31 @@ impl ShardId {
 impl fmt::Display for ShardId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.kind.word(), self.name)
+    }
+}
+
+/// A text that names no shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotAShard;
+
+impl fmt::Display for NotAShard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a shard is written market/NAME or sale/NAME")
+    }
+}
+
+impl core::error::Error for NotAShard {}
+
+impl FromStr for ShardId {
+    type Err = NotAShard;
+
+    fn from_str(text: &str) -> Result<Self, NotAShard> {
+        let (kind, name) = text.split_once('/').ok_or(NotAShard)?;
+        let name = Name::new(name).map_err(|_| NotAShard)?;
+        match kind {
+            "market" => Ok(Self::market(name)),
+            "sale" => Ok(Self::sale(name)),
+            _ => Err(NotAShard),
+        }
     }
 }

@@ -28,6 +28,11 @@ pub enum OpenError {
         /// What is wrong with it.
         what: String,
     },
+    /// The folder is not one that a server runs on (`data_folder_invalid`).
+    NotServable {
+        /// What it is.
+        what: String,
+    },
     /// Something that was durable is not there any more, or not as it was written.
     Damage(Damage),
     /// The last recorded instant lies far ahead of the clock (`clock_behind`).
@@ -115,7 +120,7 @@ impl OpenError {
     pub fn code(&self) -> ErrorCode {
         match self {
             OpenError::Io(failure) if failure.source.kind() == io::ErrorKind::StorageFull => ErrorCode::StorageFull,
-            OpenError::Io(_) | OpenError::Marker { .. } => ErrorCode::DataFolderInvalid,
+            OpenError::Io(_) | OpenError::Marker { .. } | OpenError::NotServable { .. } => ErrorCode::DataFolderInvalid,
             OpenError::InUse => ErrorCode::DataFolderInUse,
             OpenError::TooNew { .. } => ErrorCode::DataTooNew,
             OpenError::Damage(_) => ErrorCode::JournalDamaged,
@@ -162,6 +167,7 @@ impl fmt::Display for OpenError {
             OpenError::Marker { what } => {
                 write!(f, "the data folder's `format` file cannot be used: {what}; nothing was done: restore the file from a copy")
             }
+            OpenError::NotServable { what } => write!(f, "no server runs on this folder: {what}; nothing was done"),
             OpenError::Damage(damage) => write!(
                 f,
                 "{damage}; something that was acknowledged is missing, so nothing was done: restore the folder from a \

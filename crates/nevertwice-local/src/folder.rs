@@ -8,9 +8,12 @@
 //! journal 0123456789abcdef
 //! ```
 
+use std::fmt;
 use std::io;
+use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::backup;
 use crate::chance::{Chance, SystemChance};
 use crate::error::{IoFailure, OpenError};
 use crate::journal;
@@ -21,13 +24,39 @@ use crate::storage::{FolderClaim, Storage};
 pub const FORMAT: u32 = 1;
 
 const MARKER: &str = "format";
-const MARKER_NEW: &str = "format.tmp";
 const FIRST_LINE: &str = "nevertwice data";
 
 /// A number drawn at random when the folder is made. It stands in every frame and snapshot, so a file of another
 /// folder is not taken for one of this, and nobody outside can write a payload that looks like a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JournalId(pub u64);
+
+impl fmt::Display for JournalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// A text that is no journal's number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotAJournalId;
+
+impl fmt::Display for NotAJournalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a journal's number is written in 16 hexadecimal digits")
+    }
+}
+
+impl std::error::Error for NotAJournalId {}
+
+impl FromStr for JournalId {
+    type Err = NotAJournalId;
+
+    fn from_str(text: &str) -> Result<JournalId, NotAJournalId> {
+        let digits = Some(text).filter(|text| text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        digits.and_then(|digits| u64::from_str_radix(digits, 16).ok()).map(JournalId).ok_or(NotAJournalId)
+    }
+}
 
 /// A data folder that this process holds.
 pub struct Folder {
@@ -48,6 +77,10 @@ impl Folder {
             io::ErrorKind::WouldBlock => OpenError::InUse,
             _ => IoFailure::new("claiming", "", error).into(),
         })?;
+        if backup::is_backup(storage.as_ref())? {
+            let what = "it is a backup: restore it into a folder of its own".to_owned();
+            return Err(OpenError::NotServable { what });
+        }
         let id = match read_marker(storage.as_ref())? {
             Some(id) => id,
             None => write_marker(storage.as_ref(), chance)?,
@@ -72,6 +105,33 @@ pub fn inspect_marker(storage: &dyn Storage) -> Result<JournalId, OpenError> {
         return Err(OpenError::InUse);
     }
     read_marker(storage)?.ok_or_else(|| OpenError::Marker { what: "there is none".to_owned() })
+}
+
+/// The largest note that goes with a copy.
+pub(crate) const NOTE_BYTES_MAX: usize = 4_096;
+
+/// A small file that lies beside the journal; `None` if it is not there.
+pub(crate) fn read_note(storage: &dyn Storage, name: &str) -> Result<Option<Vec<u8>>, IoFailure> {
+    let file = match storage.open(name) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(IoFailure::new("opening", name, error)),
+    };
+    let mut bytes = vec![0; NOTE_BYTES_MAX];
+    let read = file.read_at(0, &mut bytes).map_err(IoFailure::of("reading", name))?;
+    bytes.truncate(read);
+    Ok(Some(bytes))
+}
+
+/// Writes a small file, whole or not at all.
+pub(crate) fn write_small(storage: &dyn Storage, name: &str, bytes: &[u8]) -> Result<(), IoFailure> {
+    let new = format!("{name}.tmp");
+    remove_if_there(storage, &new)?;
+    let file = storage.create(&new).map_err(IoFailure::of("creating", &new))?;
+    file.write_at(0, bytes).map_err(IoFailure::of("writing", &new))?;
+    file.sync_data().map_err(IoFailure::of("syncing", &new))?;
+    storage.rename(&new, name).map_err(IoFailure::of("renaming", &new))?;
+    storage.sync_folder().map_err(IoFailure::of("syncing the folder of", name))
 }
 
 fn read_marker(storage: &dyn Storage) -> Result<Option<JournalId>, OpenError> {
@@ -117,15 +177,31 @@ pub(crate) fn marker_text(id: JournalId) -> String {
 }
 
 fn write_marker(storage: &dyn Storage, chance: &dyn Chance) -> Result<JournalId, OpenError> {
-    let id = chance.draw().map_err(IoFailure::of("drawing a number for", MARKER))?;
-    let text = marker_text(JournalId(id));
-    remove_if_there(storage, MARKER_NEW)?;
-    let file = storage.create(MARKER_NEW).map_err(IoFailure::of("creating", MARKER_NEW))?;
-    file.write_at(0, text.as_bytes()).map_err(IoFailure::of("writing", MARKER_NEW))?;
-    file.sync_data().map_err(IoFailure::of("syncing", MARKER_NEW))?;
-    storage.rename(MARKER_NEW, MARKER).map_err(IoFailure::of("renaming", MARKER_NEW))?;
-    storage.sync_folder().map_err(IoFailure::of("syncing the folder of", MARKER))?;
-    Ok(JournalId(id))
+    let id = draw_id(chance)?;
+    write_marker_of(storage, id)?;
+    Ok(id)
+}
+
+/// Draws a journal's number.
+pub(crate) fn draw_id(chance: &dyn Chance) -> Result<JournalId, IoFailure> {
+    Ok(JournalId(chance.draw().map_err(IoFailure::of("drawing a number for", MARKER))?))
+}
+
+/// Epochs of a history that goes on from a copy begin with a thousand that nobody used.
+const EPOCHS_APART: u32 = 1_000;
+
+/// Draws the epoch with which a history goes on from a copy, where the other one may go on too: a thousand above all that the
+/// copy has seen, and not the next one for certain. So the two share no position, however often each of them is started, and
+/// neither do two that go on from the same copy.
+pub(crate) fn draw_epoch(last: u32, chance: &dyn Chance) -> Result<u32, IoFailure> {
+    let drawn = chance.draw().map_err(IoFailure::of("drawing an epoch for", MARKER))?;
+    let thousands = last / EPOCHS_APART + 1 + (drawn % u64::from(EPOCHS_APART)) as u32;
+    Ok(thousands.saturating_mul(EPOCHS_APART))
+}
+
+/// Makes the folder one of that journal. Whoever makes a copy does it last: without it nobody takes the folder for whole.
+pub(crate) fn write_marker_of(storage: &dyn Storage, id: JournalId) -> Result<(), IoFailure> {
+    write_small(storage, MARKER, marker_text(id).as_bytes())
 }
 
 pub(crate) fn remove_if_there(storage: &dyn Storage, name: &str) -> Result<(), IoFailure> {

@@ -1,6 +1,8 @@
 //! The in-process backend: what a decision says is fsynced on this machine before anybody hears "yes".
 //!
 //! - [`LocalBackend`]: the sequencer that decides, the syncer that makes durable and answers, snapshots beside them.
+//! - [`feed`]: what a running backend shows of its journal, and [`source`]: where a copy is read from.
+//! - [`backup`]: copies of a journal up to a batch, and data folders made out of them.
 //! - [`inspect`]: looks at a stopped or copied folder, and changes nothing.
 //! - [`states`]: all shards, out of a snapshot and frames.
 //! - [`folder`]: the data folder's marker (`format`) and its claim by one process.
@@ -14,9 +16,11 @@
 //! make durability a matter of `Drop`.
 
 mod backend;
+pub mod backup;
 pub mod chance;
 pub mod clock;
 pub mod error;
+pub mod feed;
 pub mod folder;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -25,6 +29,7 @@ pub mod inspect;
 pub mod journal;
 mod restore;
 pub mod snapshot;
+pub mod source;
 pub mod states;
 pub mod storage;
 

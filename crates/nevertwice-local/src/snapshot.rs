@@ -76,6 +76,32 @@ pub fn list(storage: &dyn Storage) -> Result<Vec<u64>, IoFailure> {
     Ok(batches)
 }
 
+/// How long the snapshot after `batch` is; `None` if there is none.
+pub(crate) fn size(storage: &dyn Storage, batch: u64) -> Result<Option<u64>, IoFailure> {
+    let name = snapshot_name(batch);
+    match storage.open(&name).and_then(|file| file.size()) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(IoFailure::new("measuring", &name, error)),
+    }
+}
+
+/// The length of the snapshot after `batch`, and up to `bytes_max` of its bytes from `from` on; `None` if there is none.
+pub(crate) fn read_piece(storage: &dyn Storage, batch: u64, from: u64, bytes_max: usize) -> Result<Option<(u64, Vec<u8>)>, IoFailure> {
+    let name = snapshot_name(batch);
+    let file = match storage.open(&name) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(IoFailure::new("opening", &name, error)),
+    };
+    let bytes = file.size().map_err(IoFailure::of("measuring", &name))?;
+    let wanted = usize::try_from(bytes.saturating_sub(from)).unwrap_or(usize::MAX).min(bytes_max);
+    let mut piece = vec![0; wanted];
+    let read = file.read_at(from, &mut piece).map_err(IoFailure::of("reading", &name))?;
+    piece.truncate(read);
+    Ok(Some((bytes, piece)))
+}
+
 /// Removes all snapshots but the two that are named.
 pub fn prune(storage: &dyn Storage, keep: [u64; 2]) -> Result<(), IoFailure> {
     for batch in list(storage)? {
@@ -180,6 +206,30 @@ pub fn verify(storage: &dyn Storage, id: JournalId, batch: u64) -> Result<Result
                 let (floor, records, bytes) = (reader.floor, reader.records, reader.bytes.len);
                 return Ok(Ok(Verified { floor, records, bytes }));
             }
+            Err(ReadError::Bad(bad)) => return Ok(Err(bad)),
+            Err(ReadError::Io(failure)) => return Err(failure.into()),
+        }
+    }
+}
+
+/// Writes a snapshot again as one of another journal, in which `floor` is its batch. The inner error says why it does not count.
+pub(crate) fn copy(
+    from: &dyn Storage,
+    from_id: JournalId,
+    batch: u64,
+    into: &Arc<dyn Storage>,
+    into_id: JournalId,
+    floor: Floor,
+) -> Result<Result<Verified, String>, OpenError> {
+    let mut reader = match SnapshotReader::open(from, from_id, batch)? {
+        Ok(reader) => reader,
+        Err(bad) => return Ok(Err(bad)),
+    };
+    let mut writer = SnapshotWriter::create(Arc::clone(into), into_id, floor)?;
+    loop {
+        match reader.next_record() {
+            Ok(Some(record)) => writer.record(record)?,
+            Ok(None) => return Ok(Ok(writer.finish()?)),
             Err(ReadError::Bad(bad)) => return Ok(Err(bad)),
             Err(ReadError::Io(failure)) => return Err(failure.into()),
         }

@@ -71,7 +71,7 @@ pub struct FileStorage {
 }
 
 /// The file whose lock stands for the folder.
-const CLAIM_FILE: &str = "in-use";
+pub(crate) const CLAIM_FILE: &str = "in-use";
 
 impl FileStorage {
     /// The folder at `root`, made if it is missing.

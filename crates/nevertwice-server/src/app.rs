@@ -7,7 +7,8 @@ use nevertwice_api::person::SaleKey;
 use nevertwice_api::{Answer, Backend, Level, Levels, Request};
 use nevertwice_core::{Action, Command, Intent, Name, Position, Query, ShardId, View};
 use nevertwice_local::clock::Clock;
-use tokio::sync::{mpsc, watch};
+use nevertwice_local::feed::JournalHost;
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{Duration, Instant, timeout, timeout_at};
 
 use crate::access::Door;
@@ -19,6 +20,9 @@ use crate::limits::Limiter;
 use crate::metrics::Metrics;
 use crate::payment::{PaymentGateway, Sandbox};
 use crate::refusal::Refusal;
+
+/// How many requests read files of the journal at a time: they take a core each.
+const JOURNAL_READS_MAX: usize = 2;
 
 /// The bounds of requests.
 #[derive(Clone, Debug)]
@@ -35,6 +39,10 @@ pub(crate) struct Limits {
 /// What every handler needs.
 pub(crate) struct App {
     pub(crate) backend: Arc<dyn Backend>,
+    /// Where the journal is, if the backend has one that can be copied.
+    pub(crate) journal: Option<Arc<dyn JournalHost>>,
+    /// How many read its files at a time.
+    pub(crate) journal_reads: Arc<Semaphore>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) gateway: Arc<dyn PaymentGateway>,
@@ -78,6 +86,8 @@ impl App {
         let door = Door::open(config, &parts.metrics)?;
         Ok(Self {
             backend: parts.backend,
+            journal: parts.journal,
+            journal_reads: Arc::new(Semaphore::new(JOURNAL_READS_MAX)),
             metrics: parts.metrics,
             clock: parts.clock,
             gateway,

@@ -27,7 +27,7 @@ pub fn load_or_create(path: &Path, data: &Path) -> Result<[u8; 32], StartError> 
 }
 
 /// What tells in the data folder with which secret its data were made, without telling the secret.
-const CHECK: &str = "person-key.check";
+pub(crate) const CHECK: &str = "person-key.check";
 
 /// The version of that file. The first has no number in it; a later one begins with a line `person-key N`.
 const VERSION: u32 = 1;

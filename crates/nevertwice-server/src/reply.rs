@@ -28,34 +28,41 @@ pub(crate) struct Reply {
     status: StatusCode,
     outcome: Outcome,
     media_type: &'static str,
+    header: Option<(HeaderName, HeaderValue)>,
     body: Vec<u8>,
 }
 
 impl Reply {
     /// What was read, as JSON.
     pub(crate) fn read(body: &impl Serialize) -> Result<Self, Refusal> {
-        Ok(Self { status: StatusCode::OK, outcome: Outcome::Served, media_type: "application/json", body: json(body)? })
+        Ok(Self { status: StatusCode::OK, outcome: Outcome::Served, media_type: "application/json", header: None, body: json(body)? })
     }
 
     /// A command's answer: with `fresh` as its status if it was accepted now, 200 if before.
     pub(crate) fn command(body: &impl Serialize, fresh: StatusCode, replayed: bool) -> Result<Self, Refusal> {
         let (status, outcome) = if replayed { (StatusCode::OK, Outcome::Replayed) } else { (fresh, Outcome::Accepted) };
-        Ok(Self { status, outcome, media_type: "application/json", body: json(body)? })
+        Ok(Self { status, outcome, media_type: "application/json", header: None, body: json(body)? })
     }
 
     /// What looks like a command that was accepted now.
     pub(crate) fn feigned(body: &impl Serialize, fresh: StatusCode) -> Result<Self, Refusal> {
-        Ok(Self { status: fresh, outcome: Outcome::Feigned, media_type: "application/json", body: json(body)? })
+        Ok(Self { status: fresh, outcome: Outcome::Feigned, media_type: "application/json", header: None, body: json(body)? })
     }
 
     /// Something of another media type.
     pub(crate) const fn other(media_type: &'static str, body: Vec<u8>) -> Self {
-        Self { status: StatusCode::OK, outcome: Outcome::Served, media_type, body }
+        Self { status: StatusCode::OK, outcome: Outcome::Served, media_type, header: None, body }
     }
 
     /// A page.
     pub(crate) fn page(status: StatusCode, html: String) -> Self {
-        Self { status, outcome: Outcome::Served, media_type: "text/html; charset=utf-8", body: html.into_bytes() }
+        Self { status, outcome: Outcome::Served, media_type: "text/html; charset=utf-8", header: None, body: html.into_bytes() }
+    }
+
+    /// Bytes, and what a header says of them.
+    pub(crate) fn bytes(body: Vec<u8>, name: &'static str, value: u64) -> Self {
+        let header = (HeaderName::from_static(name), HeaderValue::from(value));
+        Self { header: Some(header), ..Self::other("application/octet-stream", body) }
     }
 
     pub(crate) const fn outcome(&self) -> Outcome {
@@ -68,6 +75,9 @@ impl Reply {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.media_type));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some((name, value)) = self.header {
+            headers.insert(name, value);
+        }
         if self.outcome == Outcome::Replayed {
             headers.insert(REPLAYED, HeaderValue::from_static("true"));
         }

@@ -6,7 +6,7 @@ use nevertwice_api::BoxFuture;
 
 use crate::access::Access;
 use crate::call::Call;
-use crate::endpoints::{acks, batch, bookings, instruments, markets, orders, pages, sales, status};
+use crate::endpoints::{acks, batch, bookings, instruments, journal, markets, orders, pages, sales, status};
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 
@@ -52,6 +52,8 @@ pub enum Content {
     Html,
     /// Another text.
     Text(&'static str),
+    /// Bytes.
+    Bytes,
 }
 
 /// One route.
@@ -142,6 +144,18 @@ impl Route {
 const LEVEL: (&str, &str) = ("level", "answer from a position that has reached this level; the shard's own if absent");
 const FROM: (&str, &str) = ("from", "the `next` of the page before");
 const CURSOR: (&str, &str) = ("cursor", "the `next` of the piece before");
+
+const BATCHES: &[(&str, &str)] = &[
+    ("after", "the last batch that is there already; 0 if absent"),
+    ("crc", "the checksum of its frame, 8 hexadecimal digits: another history is then refused"),
+    ("bytes_max", "how much may come at once, at most 4194304; a batch that is larger comes alone"),
+    ("wait_ms", "how long to wait for the first batch where there is none yet, at most 10000; 0 if absent"),
+    ("reader", "a name under which what is still to be read is kept, for a minute after it was last heard"),
+    (
+        "confirmed",
+        "up to which batch, at most `after`, the reader has made everything durable on its own disk: it counts as a replica; it needs `reader` and `crc`",
+    ),
+];
 
 use Access::{Anyone, Known, Operator, Principal, Reader, Service};
 
@@ -271,6 +285,17 @@ pub(crate) static ROUTES: &[Route] = &[
         .says("Waits until a position of a sale has reached a level, and tells all that it has reached")
         .asks(&[("level", "the level to wait for; `decided` if absent")])
         .shows("AckLevels"),
+    Route::get("/v1/journal", "show_journal", Operator, |call| Box::pin(journal::list(call)))
+        .says("What there is of the journal, and who reads it")
+        .shows("JournalListing"),
+    Route::get("/v1/journal/batches", "read_batches", Operator, |call| Box::pin(journal::batches(call)))
+        .says("Durable batches, frame after frame without padding; the header `Journal-Batch` says which is the last durable one")
+        .asks(BATCHES)
+        .exchanges(Content::Nothing, Content::Bytes),
+    Route::get("/v1/journal/snapshots/{batch}", "read_snapshot", Operator, |call| Box::pin(journal::snapshot(call)))
+        .says("A piece of the snapshot after a batch; the header `Journal-Bytes` says how long the whole is")
+        .asks(&[("from", "where the piece begins, in bytes; 0 if absent")])
+        .exchanges(Content::Nothing, Content::Bytes),
     Route::get("/sandbox/payments/{sale}/{payment}", "show_payment", Anyone, |call| Box::pin(pages::payment(call)))
         .says("The sandbox's page of a payment")
         .exchanges(Content::Nothing, Content::Html),

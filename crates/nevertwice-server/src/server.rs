@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use hyper_util::server::graceful::GracefulShutdown;
 use nevertwice_api::{Backend, ErrorCode};
 use nevertwice_local::clock::{Clock, SystemClock};
+use nevertwice_local::feed::JournalHost;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::{Duration, MissedTickBehavior, interval, timeout};
@@ -33,6 +34,8 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 pub struct Parts {
     /// Where things are decided.
     pub backend: Arc<dyn Backend>,
+    /// Where its journal is, for those who copy it; without it nobody can.
+    pub journal: Option<Arc<dyn JournalHost>>,
     /// What is counted; give the same to the backend as its observer.
     pub metrics: Arc<Metrics>,
     /// Where instants come from.
@@ -46,11 +49,12 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// A backend, the clock of the system, the sandbox for payments, and metrics of its own.
+    /// A backend whose journal nobody copies, the clock of the system, the sandbox for payments, and metrics of its own.
     #[must_use]
     pub fn new(backend: Arc<dyn Backend>, person_secret: [u8; 32]) -> Self {
         Self {
             backend,
+            journal: None,
             metrics: Arc::new(Metrics::new()),
             clock: Arc::new(SystemClock),
             steady: Arc::new(SteadyClock::default()),

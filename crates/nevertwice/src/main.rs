@@ -1,11 +1,14 @@
 //! The nevertwice binary.
 
+mod backup;
 mod bench;
 mod child;
+mod copies;
 mod demo;
 mod journal;
 mod key;
 mod output;
+mod restore;
 mod serve;
 mod stop;
 mod verify;
@@ -42,6 +45,10 @@ enum Command {
     /// Makes, lists and revokes API keys.
     #[command(subcommand)]
     Key(key::KeyCommand),
+    /// Copies the journal of a running server, or of a stopped data folder; run again, it fetches only what is new.
+    Backup(backup::BackupArgs),
+    /// Makes a data folder out of a backup, which ends exactly at a position.
+    Restore(restore::RestoreArgs),
     /// Measures how fast it is on this machine, beside baselines of the same run.
     Bench(bench::BenchArgs),
     /// Serves the baseline of `bench http`.
@@ -56,6 +63,8 @@ fn main() -> ExitCode {
         Command::Verify(arguments) => arguments.run(),
         Command::Journal(command) => command.run(),
         Command::Key(command) => command.run(),
+        Command::Backup(arguments) => arguments.run(),
+        Command::Restore(arguments) => arguments.run(),
         Command::Bench(arguments) => arguments.run(),
         Command::BenchBare(arguments) => bench::serve_bare(&arguments).map(|()| ExitCode::SUCCESS),
     };
@@ -67,8 +76,10 @@ fn main() -> ExitCode {
 
 /// The error, and the code of its page where it has one.
 fn explain(error: &(dyn Error + 'static)) -> String {
-    match error.downcast_ref::<nevertwice_local::error::OpenError>() {
-        Some(open) => format!("{open} [{}]", open.code()),
+    let open = error.downcast_ref::<nevertwice_local::error::OpenError>().map(nevertwice_local::error::OpenError::code);
+    let copy = error.downcast_ref::<nevertwice_local::backup::BackupError>().map(nevertwice_local::backup::BackupError::code);
+    match open.or(copy) {
+        Some(code) => format!("{error} [{code}]"),
         None => error.to_string(),
     }
 }

@@ -83,6 +83,7 @@ fn serve(config: &Config) -> Result<(), StartError> {
     }
     let backend = Arc::new(backend);
     let mut parts = Parts::new(Arc::clone(&backend) as Arc<_>, person_secret);
+    parts.journal = Some(Arc::clone(&backend) as Arc<_>);
     parts.metrics = metrics;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| StartError {
         code: ErrorCode::Internal,

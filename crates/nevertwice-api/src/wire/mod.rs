@@ -8,11 +8,13 @@
 //! server's table of routes. Every error is a [`Problem`] of type `application/problem+json`.
 
 mod common;
+mod journal;
 mod market;
 mod problem;
 mod sale;
 
 pub use common::{AckLevels, Envelope, Health, Read};
+pub use journal::{JournalListing, JournalNote, JournalReader, JournalSegment, JournalSnapshot};
 pub use market::{
     Account, AccountClass, AccountOpened, BatchAnswer, BatchOrder, FreezeInstrument, HoldersPaid, Holding, HoldingPage, Instrument,
     InstrumentFrozen, InstrumentListed, InstrumentPage, InstrumentRepriced, InstrumentSettled, InstrumentState, ListInstrument, Market,

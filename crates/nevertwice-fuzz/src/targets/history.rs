@@ -56,7 +56,7 @@ fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 fn frame(payload: &[u8], entries: u32) -> Frame<'_> {
-    Frame { segment: 1, offset: 0, batch: 1, durable: 0, entries, payload }
+    Frame { segment: 1, offset: 0, batch: 1, durable: 0, entries, epoch: 1, crc_before: 0, crc: 0, payload, raw: payload }
 }
 
 /// What a server would do with the states: show them, save and load them, decide.

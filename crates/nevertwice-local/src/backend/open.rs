@@ -18,6 +18,7 @@ use super::syncer::Syncer;
 use crate::chance::{Chance, SystemChance, draw_seed};
 use crate::clock::Clock;
 use crate::error::{IoFailure, OpenError};
+use crate::feed::{JournalFeed, JournalHost, Readers};
 use crate::folder::Folder;
 use crate::journal::{JournalReader, Room};
 use crate::restore::{RestoreReport, check_clock, restore};
@@ -39,6 +40,7 @@ pub struct LocalBackend {
     bytes_since: Arc<AtomicU64>,
     keep_from: Arc<AtomicU64>,
     reader: JournalReader,
+    feed: Arc<JournalFeed>,
     room: Room,
     /// What must be left in segments that exist while the disk is full.
     room_bytes: u64,
@@ -107,6 +109,8 @@ impl LocalBackend {
         let reader = journal.reader();
         let room = journal.room();
         let epoch = journal.epoch();
+        let readers = Arc::new(Readers::new(options.reader_lease_ms));
+        let feed = Arc::new(JournalFeed::new(reader.clone(), epoch, Arc::clone(&clock), readers));
 
         let sequencer = Sequencer::new(
             queue,
@@ -136,6 +140,7 @@ impl LocalBackend {
             observer,
             bytes_since: Arc::clone(&bytes_since),
             keep_from: Arc::clone(&keep_from),
+            feed: Arc::clone(&feed),
             stopping: Arc::clone(&stopping),
             verified: None,
         };
@@ -150,6 +155,7 @@ impl LocalBackend {
             bytes_since,
             keep_from,
             reader,
+            feed,
             room,
             room_bytes,
             epoch,
@@ -291,6 +297,12 @@ impl Backend for LocalBackend {
             queue_max: self.queue_max,
             journal_bytes: self.bytes_since.load(Ordering::Relaxed),
         }
+    }
+}
+
+impl JournalHost for LocalBackend {
+    fn feed(&self) -> Option<Arc<JournalFeed>> {
+        Some(Arc::clone(&self.feed))
     }
 }
 

@@ -18,6 +18,8 @@ pub struct LocalOptions {
     pub clock_ahead_ms_max: i64,
     /// A snapshot is made after so many bytes of entries; 0: only when it is asked for.
     pub snapshot_bytes: u64,
+    /// After how long a silence who reads the journal, and confirms what it has, counts as gone; in milliseconds.
+    pub reader_lease_ms: i64,
     /// The journal's layout.
     pub journal: JournalOptions,
 }
@@ -30,6 +32,7 @@ impl Default for LocalOptions {
             group_items_max: 4_096,
             clock_ahead_ms_max: 60_000,
             snapshot_bytes: 512 << 20,
+            reader_lease_ms: 5_000,
             journal: JournalOptions::default(),
         }
     }

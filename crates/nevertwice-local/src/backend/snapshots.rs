@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 use crate::chance::{Chance, draw_seed};
 use crate::clock::Stopwatch;
 use crate::error::{Damage, OpenError};
+use crate::feed::JournalFeed;
 use crate::journal::{Floor, JournalReader};
 use crate::snapshot::{self, SnapshotWriter, Verified};
 use crate::states::States;
@@ -46,6 +47,8 @@ pub(crate) struct Snapshots {
     pub(crate) bytes_since: Arc<AtomicU64>,
     /// Batches from this one on are kept for somebody else.
     pub(crate) keep_from: Arc<AtomicU64>,
+    /// Who still reads batches.
+    pub(crate) feed: Arc<JournalFeed>,
     /// Set when the backend ends: what is under way is given up.
     pub(crate) stopping: Arc<AtomicBool>,
     /// The snapshots that were found good, the newest last; filled at the first wish.
@@ -158,7 +161,7 @@ impl Snapshots {
         let [.., older, newest] = verified else { return Ok(0) };
         let (older, newest) = (older.floor.batch, newest.floor.batch);
         snapshot::prune(self.reader.storage().as_ref(), [older, newest])?;
-        let keep_from = self.keep_from.load(Ordering::Relaxed);
+        let keep_from = self.keep_from.load(Ordering::Relaxed).min(self.feed.keep_from(older));
         Ok(self.reader.prune(older.min(keep_from.saturating_sub(1)))?)
     }
 }

@@ -1,5 +1,8 @@
 //! How the journal is laid out.
 
+use super::frame::ALIGNMENT;
+use crate::error::OpenError;
+
 /// The size of a segment unless told otherwise: 64 MiB.
 pub const SEGMENT_BYTES: u64 = 64 << 20;
 
@@ -16,5 +19,14 @@ pub struct JournalOptions {
 impl Default for JournalOptions {
     fn default() -> JournalOptions {
         JournalOptions { segment_bytes: SEGMENT_BYTES, segments_ahead: 1 }
+    }
+}
+
+impl JournalOptions {
+    pub(super) fn check(&self) -> Result<(), OpenError> {
+        if self.segment_bytes >= 2 * ALIGNMENT && self.segment_bytes.is_multiple_of(ALIGNMENT) {
+            return Ok(());
+        }
+        Err(OpenError::Options { what: format!("a segment of {} bytes is no multiple of {ALIGNMENT} over it", self.segment_bytes) })
     }
 }

@@ -8,8 +8,10 @@ use crate::error::{IoFailure, OpenError};
 use crate::folder::JournalId;
 use crate::storage::{Storage, StorageFile};
 
-/// How much is read at once.
+/// How much is read at once by who reads everything.
 const WINDOW_BYTES: usize = 1 << 20;
+/// The same for who reads what was just written, a little at a time.
+const SHORT_WINDOW_BYTES: usize = 64 << 10;
 
 /// A good frame, as it lies in its segment.
 #[derive(Debug, Clone, Copy)]
@@ -24,8 +26,23 @@ pub struct Frame<'a> {
     pub durable: u64,
     /// How many entries the payload holds.
     pub entries: u32,
+    /// The epoch in which it was written.
+    pub epoch: u32,
+    /// The checksum of the frame before; 0 for batch 1.
+    pub crc_before: u32,
+    /// Its own checksum.
+    pub crc: u32,
     /// The entries.
     pub payload: &'a [u8],
+    /// Header and payload as they lie there, without the padding.
+    pub raw: &'a [u8],
+}
+
+impl<'a> Frame<'a> {
+    pub(crate) fn new(header: &Header, offset: u64, raw: &'a [u8]) -> Frame<'a> {
+        let &Header { segment, batch, durable, entries, epoch, crc_before, crc, .. } = header;
+        Frame { segment, offset, batch, durable, entries, epoch, crc_before, crc, payload: &raw[HEADER_BYTES..], raw }
+    }
 }
 
 /// Reads a segment through a window that moves forward.
@@ -37,6 +54,7 @@ pub(crate) struct SegmentReader {
     len: u64,
     window: Vec<u8>,
     window_at: u64,
+    window_bytes: usize,
 }
 
 impl SegmentReader {
@@ -44,22 +62,39 @@ impl SegmentReader {
         let name = segment_name(number);
         let file = storage.open(&name).map_err(IoFailure::of("opening", &name))?;
         let len = file.size().map_err(IoFailure::of("measuring", &name))?;
-        Ok(SegmentReader { file, name, number, id, len, window: Vec::new(), window_at: 0 })
+        Ok(SegmentReader { file, name, number, id, len, window: Vec::new(), window_at: 0, window_bytes: WINDOW_BYTES })
+    }
+
+    /// Reads less ahead.
+    pub(crate) fn with_short_window(mut self) -> SegmentReader {
+        self.window_bytes = SHORT_WINDOW_BYTES;
+        self
     }
 
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Lets go of what was read ahead, and of how long the file was.
+    pub(crate) fn forget(&mut self) -> Result<(), IoFailure> {
+        self.window.clear();
+        self.len = self.file.size().map_err(IoFailure::of("measuring", &self.name))?;
+        Ok(())
+    }
+
     /// The bytes at `offset`, or `None` if the file ends before.
-    fn bytes(&mut self, offset: u64, len: usize) -> Result<Option<&[u8]>, IoFailure> {
+    pub(crate) fn bytes(&mut self, offset: u64, len: usize) -> Result<Option<&[u8]>, IoFailure> {
         let Some(end) = offset.checked_add(len as u64).filter(|end| *end <= self.len) else {
             return Ok(None);
         };
         let window_end = self.window_at + self.window.len() as u64;
         if offset < self.window_at || end > window_end {
             let left = self.len - offset;
-            let wanted = usize::try_from(left.min(len.max(WINDOW_BYTES) as u64)).unwrap_or(len);
+            let wanted = usize::try_from(left.min(len.max(self.window_bytes) as u64)).unwrap_or(len);
             self.window.resize(wanted, 0);
             self.window_at = offset;
             let read = match self.file.read_at(offset, &mut self.window) {
@@ -102,8 +137,7 @@ impl SegmentReader {
             let (found, supported) = (u32::from(header.version), u32::from(VERSION));
             return Err(OpenError::TooNew { what: "a frame of the journal", found, supported });
         }
-        let frame = Frame { segment: number, offset, batch: header.batch, durable: header.durable, entries: header.entries, payload };
-        Ok(Some((header, frame)))
+        Ok(Some((header, Frame::new(&header, offset, bytes))))
     }
 
     /// The end of the last byte in `offset..offset + len` that is not zero; `None` if all are. Cut at the file's end.

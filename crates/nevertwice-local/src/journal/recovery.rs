@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use super::frame::{ALIGNMENT, FrameBuffer, Header, align_up};
+use super::frame::{FrameBuffer, Header, align_up};
 use super::options::JournalOptions;
 use super::reach::Reach;
 use super::reader::{Frame, SegmentReader};
@@ -44,6 +44,7 @@ pub struct Recovery {
     storage: Arc<dyn Storage>,
     id: JournalId,
     scan: Scan,
+    epoch_min: u32,
 }
 
 impl Recovery {
@@ -65,7 +66,7 @@ impl Recovery {
             (None, Some(Ok(reach))) => reach.missing(&scan.chain),
             (None, None) => None,
         };
-        Ok((Recovery { storage, id, scan }, damage))
+        Ok((Recovery { storage, id, scan, epoch_min: 0 }, damage))
     }
 
     /// The frames that are kept, in order.
@@ -102,18 +103,32 @@ impl Recovery {
         Ok(Ok(()))
     }
 
-    /// Writes what is kept of the unproven part where it is safe, cuts the torn tail, and opens the journal.
+    /// Makes the epoch of this start at least so high: a history that goes on from a copy must share no position with what the
+    /// other one still tells.
+    pub fn raise_epoch(&mut self, epoch_min: u32) {
+        self.epoch_min = epoch_min;
+    }
+
+    /// The highest epoch that is kept.
+    pub fn last_epoch(&self) -> u32 {
+        self.scan.chain.iter().map(|frame| frame.epoch).max().unwrap_or(0)
+    }
+
+    /// Writes what is kept of the unproven part where it is safe, cuts the torn tail, and opens the journal: an adoption,
+    /// with a seal of its own.
     pub fn finish(self, options: &JournalOptions) -> Result<Journal, OpenError> {
-        if options.segment_bytes < 2 * ALIGNMENT || !options.segment_bytes.is_multiple_of(ALIGNMENT) {
-            let what = format!("a segment of {} bytes is no multiple of {ALIGNMENT} over it", options.segment_bytes);
-            return Err(OpenError::Options { what });
-        }
+        let epoch = self.epoch();
+        self.open(options, Some(epoch))
+    }
+
+    fn open(self, options: &JournalOptions, adopted: Option<u32>) -> Result<Journal, OpenError> {
+        options.check()?;
         // The names that were read may never have been synced either, and what is written now builds on them: without
         // this a power cut could keep the new segment and lose the one that it continues.
         let named = self.storage.sync_folder();
         named.map_err(IoFailure::of("syncing the folder of", FILLING))?;
         let number = self.scan.segments.last().map_or(1, |segment| segment.number + 1);
-        let (head, start) = self.head(number)?;
+        let (head, start) = self.head(number, adopted)?;
         let len = head.len() as u64 + options.segment_bytes.min(FIRST_SEGMENT_BYTES);
         let segment = make_segment(self.storage.as_ref(), number, &head, len)?;
         self.clean()?;
@@ -134,39 +149,42 @@ impl Recovery {
     /// start is durable before anything is served, so no epoch is ever used by two starts, and an entry that was decided
     /// and lost never shares its position with another.
     fn epoch(&self) -> u32 {
-        self.scan.chain.iter().map(|frame| frame.epoch).max().unwrap_or(0).saturating_add(1)
+        self.last_epoch().saturating_add(1).max(self.epoch_min)
     }
 
-    /// The beginning of the new segment: the unproven frames again, and the seal.
-    fn head(&self, segment: u64) -> Result<(Vec<u8>, Start), OpenError> {
-        let epoch = self.epoch();
+    /// The beginning of the new segment: the unproven frames again, and the seal of an adoption.
+    fn head(&self, segment: u64, adopted: Option<u32>) -> Result<(Vec<u8>, Start), OpenError> {
         let (proven, rest) = self.scan.split_at_proven();
         let mut head = Vec::new();
-        let mut crc_before = proven.last().map_or(0, |frame| frame.crc);
+        let mut crc = proven.last().map_or(0, |frame| frame.crc);
         let mut buffer = FrameBuffer::new();
         for frame in rest {
             let mut reader = SegmentReader::open(self.storage.as_ref(), frame.segment, self.id)?;
-            buffer.clear();
             buffer.refill(&read_again(&mut reader, frame)?);
-            let header = Header::of(segment, frame.batch, self.scan.proven, crc_before, epoch);
-            let (bytes, crc) = buffer.seal(header, self.id);
+            let header = Header::of(segment, frame.batch, self.scan.proven, crc, adopted.unwrap_or(frame.epoch));
+            let (bytes, sealed) = buffer.seal(header, self.id);
             head.extend_from_slice(bytes);
-            crc_before = crc;
+            crc = sealed;
         }
         // The frames before the seal are synced before anybody can find it, so it may call them durable.
-        let last_batch = self.scan.last_batch();
-        buffer.clear();
-        let (bytes, crc) = buffer.seal(Header::of(segment, last_batch + 1, last_batch, crc_before, epoch), self.id);
-        head.extend_from_slice(bytes);
+        let mut batch = self.scan.last_batch();
+        if let Some(epoch) = adopted {
+            buffer.clear();
+            let (bytes, sealed) = buffer.seal(Header::of(segment, batch + 1, batch, crc, epoch), self.id);
+            head.extend_from_slice(bytes);
+            (batch, crc) = (batch + 1, sealed);
+        }
         let mut spans: Vec<Span> = Vec::new();
         for frame in proven {
-            if spans.last().is_none_or(|span| span.segment != frame.segment) {
-                spans.push(Span { segment: frame.segment, first_batch: frame.batch });
+            match spans.last_mut() {
+                Some(span) if span.segment == frame.segment => span.end = frame.end,
+                _ => spans.push(Span { segment: frame.segment, first_batch: frame.batch, end: frame.end }),
             }
         }
-        let first_batch = rest.first().map_or(last_batch + 1, |frame| frame.batch);
-        spans.push(Span { segment, first_batch });
-        let start = Start { offset: head.len() as u64, batch: last_batch + 1, crc, epoch, spans };
+        let first_batch = rest.first().map_or(self.scan.last_batch() + 1, |frame| frame.batch);
+        spans.push(Span { segment, first_batch, end: 0 });
+        let epoch = adopted.unwrap_or_else(|| self.last_epoch());
+        let start = Start { offset: head.len() as u64, batch, crc, epoch, spans };
         Ok((head, start))
     }
 

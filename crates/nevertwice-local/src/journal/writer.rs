@@ -3,20 +3,23 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::watch;
+
 use super::frame::{ALIGNMENT, FrameBuffer, HEADER_BYTES, Header};
 use super::options::JournalOptions;
 use super::reach::Reach;
-use super::reader::{Frame, SegmentReader};
+use super::reader::Frame;
 use super::segment::{NoSegment, Preparer, Segment, segment_name};
-use crate::error::{AppendError, Damage, IoFailure, OpenError};
+use crate::error::{AppendError, IoFailure, OpenError};
 use crate::folder::{JournalId, remove_if_there};
 use crate::storage::Storage;
 
-/// A segment and the first batch in it.
+/// A segment, the first batch in it, and where its last durable frame ends (for the segment that is written: not known here).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) segment: u64,
     pub(crate) first_batch: u64,
+    pub(crate) end: u64,
 }
 
 /// Where a journal goes on.
@@ -30,28 +33,41 @@ pub(crate) struct Start {
 
 /// The writer. There is one, and it is driven by one thread.
 pub struct Journal {
-    id: JournalId,
-    segment: Segment,
-    offset: u64,
-    crc: u32,
-    epoch: u32,
+    pub(super) id: JournalId,
+    pub(super) segment: Segment,
+    pub(super) offset: u64,
+    pub(super) crc: u32,
+    pub(super) epoch: u32,
     batch_bytes_max: usize,
-    poisoned: bool,
+    pub(super) poisoned: bool,
     preparer: Arc<Preparer>,
-    progress: Arc<Progress>,
+    pub(super) progress: Arc<Progress>,
     storage: Arc<dyn Storage>,
 }
 
 /// What others may know of the writer.
-struct Progress {
-    durable: AtomicU64,
+pub(super) struct Progress {
+    durable: watch::Sender<u64>,
     /// What is left in the current segment.
     left_bytes: AtomicU64,
+    /// Where the last durable frame ends in the current segment.
+    end: AtomicU64,
     spans: Mutex<Vec<Span>>,
 }
 
 impl Progress {
-    fn spans(&self) -> MutexGuard<'_, Vec<Span>> {
+    pub(super) fn durable(&self) -> u64 {
+        *self.durable.borrow()
+    }
+
+    /// The end of what was written to the current segment is durable, up to this batch.
+    pub(super) fn reached(&self, batch: u64, segment: &Segment, offset: u64) {
+        self.left_bytes.store(segment.len.saturating_sub(offset), Ordering::Relaxed);
+        self.end.store(offset, Ordering::Relaxed);
+        self.durable.send_replace(batch);
+    }
+
+    pub(super) fn spans(&self) -> MutexGuard<'_, Vec<Span>> {
         self.spans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -67,8 +83,12 @@ impl Journal {
         let Start { offset, batch, crc, epoch, spans } = start;
         let (ahead, segment_bytes) = (options.segments_ahead, options.segment_bytes);
         let preparer = Preparer::start(Arc::clone(&storage), segment.number + 1, segment_bytes, ahead)?;
-        let progress =
-            Progress { durable: AtomicU64::new(batch), left_bytes: AtomicU64::new(segment.len - offset), spans: Mutex::new(spans) };
+        let progress = Progress {
+            durable: watch::Sender::new(batch),
+            left_bytes: AtomicU64::new(segment.len.saturating_sub(offset)),
+            end: AtomicU64::new(offset),
+            spans: Mutex::new(spans),
+        };
         Ok(Journal {
             id,
             segment,
@@ -114,16 +134,20 @@ impl Journal {
         }
         self.offset += len;
         self.crc = crc;
-        self.progress.left_bytes.store(self.segment.len - self.offset, Ordering::Relaxed);
-        self.progress.durable.store(number, Ordering::Release);
+        self.progress.reached(number, &self.segment, self.offset);
         batch.clear();
         Ok(number)
     }
 
-    fn next_segment(&mut self, first_batch: u64) -> Result<(), AppendError> {
+    pub(super) fn next_segment(&mut self, first_batch: u64) -> Result<(), AppendError> {
         match self.preparer.take() {
             Ok(segment) => {
-                self.progress.spans().push(Span { segment: segment.number, first_batch });
+                let mut spans = self.progress.spans();
+                if let Some(last) = spans.last_mut() {
+                    last.end = self.offset;
+                }
+                spans.push(Span { segment: segment.number, first_batch, end: 0 });
+                drop(spans);
                 self.progress.left_bytes.store(segment.len, Ordering::Relaxed);
                 self.segment = segment;
                 self.offset = 0;
@@ -140,7 +164,7 @@ impl Journal {
 
     /// The last batch that is durable.
     pub fn durable(&self) -> u64 {
-        self.progress.durable.load(Ordering::Acquire)
+        self.progress.durable()
     }
 
     /// The epoch of this start: how many starts the folder has had.
@@ -189,15 +213,47 @@ impl Room {
 /// Reads durable batches beside the writer, and removes segments that nobody needs any more.
 #[derive(Clone)]
 pub struct JournalReader {
-    storage: Arc<dyn Storage>,
-    id: JournalId,
-    progress: Arc<Progress>,
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) id: JournalId,
+    pub(super) progress: Arc<Progress>,
+}
+
+/// A segment, and how much of it is durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// Its number.
+    pub segment: u64,
+    /// The first batch in it.
+    pub first_batch: u64,
+    /// The last durable batch in it.
+    pub last_batch: u64,
+    /// Where that batch's frame ends, in bytes.
+    pub bytes: u64,
 }
 
 impl JournalReader {
     /// The last batch that is durable.
     pub fn durable(&self) -> u64 {
-        self.progress.durable.load(Ordering::Acquire)
+        self.progress.durable()
+    }
+
+    /// Hears of every batch that becomes durable from now on.
+    pub fn watch(&self) -> watch::Receiver<u64> {
+        self.progress.durable.subscribe()
+    }
+
+    /// The segments that hold anything durable, in order.
+    pub fn extents(&self) -> Vec<Extent> {
+        let durable = self.durable();
+        let spans = self.progress.spans().clone();
+        let extent = |(at, span): (usize, &Span)| {
+            let (last_batch, bytes) = match spans.get(at + 1) {
+                Some(next) => (durable.min(next.first_batch - 1), span.end),
+                None => (durable, self.progress.end.load(Ordering::Relaxed)),
+            };
+            (span.first_batch <= last_batch).then_some(Extent { segment: span.segment, first_batch: span.first_batch, last_batch, bytes })
+        };
+        spans.iter().enumerate().filter_map(extent).collect()
     }
 
     /// The folder's storage.
@@ -219,33 +275,15 @@ impl JournalReader {
         mut take: impl FnMut(&Frame<'_>) -> Result<(), E>,
     ) -> Result<(u64, u32), E> {
         let upto = upto.min(self.durable());
-        let spans = self.progress.spans().clone();
-        let first = spans.partition_point(|span| span.first_batch <= after + 1).saturating_sub(1);
         let mut done = (after, 0);
-        for span in &spans[first..] {
-            if span.first_batch > upto || done.0 >= upto {
-                break;
-            }
-            let mut reader = SegmentReader::open(self.storage.as_ref(), span.segment, self.id).map_err(OpenError::from)?;
-            let mut offset = 0;
-            while done.0 < upto {
-                let Some((header, frame)) = reader.frame_at(offset)? else {
-                    break;
-                };
-                offset = header.end(offset);
-                if header.batch > after {
-                    if header.batch != done.0 + 1 {
-                        break;
-                    }
-                    take(&frame)?;
-                    done = (header.batch, header.crc);
-                }
-            }
+        if after >= upto {
+            return Ok(done);
         }
-        if done.0 < upto {
-            let segment = spans.iter().rev().find(|span| span.first_batch <= done.0 + 1).map_or(0, |span| span.segment);
-            let what = format!("batch {}, which was durable, cannot be read", done.0 + 1);
-            return Err(OpenError::from(Damage { segment, offset: 0, what }).into());
+        let mut cursor = self.cursor(after).map_err(OpenError::from)?;
+        while done.0 < upto {
+            let Some(frame) = cursor.read_next().map_err(OpenError::from)? else { break };
+            take(&frame)?;
+            done = (frame.batch, frame.crc);
         }
         Ok(done)
     }

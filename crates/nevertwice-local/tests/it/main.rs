@@ -4,6 +4,7 @@ mod backend;
 mod backend_crash;
 mod backend_faults;
 mod backend_snapshots;
+mod backup;
 mod commands;
 mod conformance;
 mod journal_crash;

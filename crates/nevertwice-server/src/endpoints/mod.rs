@@ -4,6 +4,7 @@ pub(crate) mod acks;
 pub(crate) mod batch;
 pub(crate) mod bookings;
 pub(crate) mod instruments;
+pub(crate) mod journal;
 pub(crate) mod markets;
 pub(crate) mod orders;
 pub(crate) mod pages;
@@ -11,4 +12,5 @@ pub(crate) mod sales;
 mod shared;
 pub(crate) mod status;
 
+pub use journal::COPIED_NOTES;
 pub(crate) use shared::envelope;

@@ -4,7 +4,7 @@ use utoipa::openapi::header::HeaderBuilder;
 use utoipa::openapi::path::{HttpMethod, Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, Paths};
 use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
 use utoipa::openapi::response::{Response, ResponseBuilder};
-use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::{Content as MediaType, Ref, Required};
 
@@ -81,6 +81,8 @@ fn tag(path: &str) -> &'static str {
         "markets"
     } else if path.starts_with("/v1/sales") {
         "sales"
+    } else if path.starts_with("/v1/journal") || path.starts_with("/v1/standby") {
+        "copies"
     } else if path.starts_with("/sandbox") {
         "sandbox"
     } else {
@@ -95,6 +97,10 @@ fn placeholders(path: &str) -> impl Iterator<Item = &str> {
 
 fn text() -> Schema {
     ObjectBuilder::new().schema_type(Type::String).into()
+}
+
+fn bytes() -> Schema {
+    ObjectBuilder::new().schema_type(Type::String).format(Some(SchemaFormat::KnownFormat(KnownFormat::Binary))).into()
 }
 
 fn parameter(name: &str, place: ParameterIn, required: bool, meaning: &str) -> Parameter {
@@ -114,6 +120,7 @@ fn media_type(content: Content) -> Option<(&'static str, MediaType)> {
         Content::Json(schema) => Some(("application/json", of(schema))),
         Content::Ndjson(schema) => Some(("application/x-ndjson", of(schema))),
         Content::Html => Some(("text/html", MediaType::new(Some(text())))),
+        Content::Bytes => Some(("application/octet-stream", MediaType::new(Some(bytes())))),
         Content::Text(media_type) => Some((media_type, MediaType::new(Some(text())))),
     }
 }

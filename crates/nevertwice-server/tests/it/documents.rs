@@ -170,6 +170,7 @@ fn the_page_about_the_api_is_up_to_date() {
                 Content::Ndjson(schema) => format!("`{schema}` a line (NDJSON)"),
                 Content::Html => "a page".to_owned(),
                 Content::Text(media_type) => format!("`{media_type}`"),
+                Content::Bytes => "`application/octet-stream`".to_owned(),
             };
             let (method, path, who) = (route.method.word(), route.path, route.access.word());
             let _ = writeln!(

@@ -89,6 +89,7 @@ impl House {
         };
         let backend = Arc::new(backend);
         let mut parts = Parts::new((plan.wrap)(Arc::clone(&backend)), [7; 32]);
+        parts.journal = Some(Arc::clone(&backend) as Arc<_>);
         parts.metrics = metrics;
         parts.clock = Arc::clone(&clock) as Arc<dyn Clock>;
         parts.steady = Arc::clone(&clock) as Arc<dyn Clock>;

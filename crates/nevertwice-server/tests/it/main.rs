@@ -6,6 +6,7 @@ mod bad_input;
 mod callers;
 mod client;
 mod configuration;
+mod copies;
 mod documents;
 mod edges;
 mod faults;

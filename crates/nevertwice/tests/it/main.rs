@@ -1,5 +1,6 @@
 //! The binary, as whoever starts it sees it.
 
+mod copies;
 mod demo;
 mod key;
 mod reports;

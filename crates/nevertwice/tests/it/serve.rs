@@ -4,14 +4,21 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Mutex;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A server in a process of its own.
+/// A server in a process of its own, which ends with this.
 pub(crate) struct Serving {
-    process: Child,
-    address: String,
+    process: Mutex<Child>,
+    pub(crate) address: String,
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.kill();
+    }
 }
 
 fn command(data: &Path, more: &[&str]) -> Command {
@@ -23,11 +30,16 @@ fn command(data: &Path, more: &[&str]) -> Command {
 
 impl Serving {
     pub(crate) fn start(data: &Path, more: &[&str]) -> Self {
-        let mut process = command(data, more).spawn().expect("the binary starts");
+        Self::started(command(data, more))
+    }
+
+    /// Starts whatever says on its first line where it listens.
+    pub(crate) fn started(mut command: Command) -> Self {
+        let mut process = command.spawn().expect("the binary starts");
         let mut line = String::new();
         BufReader::new(process.stdout.take().expect("its output")).read_line(&mut line).expect("it says where it listens");
         let address = line.trim().strip_prefix("listening on http://").unwrap_or_else(|| panic!("it said {line:?}")).to_owned();
-        Self { process, address }
+        Self { process: Mutex::new(process), address }
     }
 
     fn ask(&self, head: &str, body: &str) -> (u16, Value) {
@@ -36,30 +48,52 @@ impl Serving {
 
     /// Asks with more headers: whole lines.
     pub(crate) fn ask_as(&self, headers: &str, head: &str, body: &str) -> (u16, Value) {
-        let mut stream = TcpStream::connect(&self.address).expect("it accepts");
+        self.exchange(headers, head, &format!("k{}", body.len()), body).expect("it answers")
+    }
+
+    /// A command under a key; none if nobody answers.
+    pub(crate) fn command(&self, path: &str, key: &str, body: &str) -> Option<(u16, Value)> {
+        self.exchange("", &format!("POST {path}"), key, body)
+    }
+
+    pub(crate) fn get(&self, path: &str) -> (u16, Value) {
+        self.exchange("", &format!("GET {path}"), "none", "").expect("it answers")
+    }
+
+    fn exchange(&self, headers: &str, head: &str, key: &str, body: &str) -> Option<(u16, Value)> {
+        let mut stream = TcpStream::connect(&self.address).ok()?;
         let length = body.len();
         let head = format!(
             "{head} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n{headers}"
         );
-        write!(stream, "{head}idempotency-key: k{}\r\n\r\n{body}", body.len()).expect("it reads");
+        write!(stream, "{head}idempotency-key: {key}\r\n\r\n{body}").ok()?;
         let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("it answers");
-        let (head, body) = answer.split_once("\r\n\r\n").expect("an HTTP answer");
+        stream.read_to_string(&mut answer).ok()?;
+        let (head, body) = answer.split_once("\r\n\r\n")?;
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
-        (status, serde_json::from_str(body).unwrap_or(Value::Null))
+        Some((status, serde_json::from_str(body).unwrap_or(Value::Null)))
     }
 
     /// Sends SIGHUP.
     pub(crate) fn hang_up(&self) {
-        assert!(Command::new("kill").args(["-HUP", &self.process.id().to_string()]).status().expect("kill runs").success());
+        let id = self.process.lock().expect("nobody panicked with it").id();
+        assert!(Command::new("kill").args(["-HUP", &id.to_string()]).status().expect("kill runs").success());
     }
 
-    pub(crate) fn signal(mut self, signal: &str) -> Output {
-        let sent = Command::new("kill").args([signal, &self.process.id().to_string()]).status().expect("kill runs");
+    /// Ends it by SIGKILL, and waits until it is gone.
+    pub(crate) fn kill(&self) {
+        let mut process = self.process.lock().expect("nobody panicked with it");
+        let _ = process.kill();
+        let _ = process.wait();
+    }
+
+    pub(crate) fn signal(self, signal: &str) -> Output {
+        let mut process = self.process.lock().expect("nobody panicked with it");
+        let sent = Command::new("kill").args([signal, &process.id().to_string()]).status().expect("kill runs");
         assert!(sent.success());
-        let status = self.process.wait().expect("it ends");
+        let status = process.wait().expect("it ends");
         let mut stderr = Vec::new();
-        self.process.stderr.take().expect("its log").read_to_end(&mut stderr).expect("it can be read");
+        process.stderr.take().expect("its log").read_to_end(&mut stderr).expect("it can be read");
         Output { status, stdout: Vec::new(), stderr }
     }
 }

@@ -1,0 +1,72 @@
+//! A journal, as those see it who copy it: a backup, a standby.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// What a server has of its journal, at one moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct JournalListing {
+    /// The journal's number: 16 hexadecimal digits.
+    pub journal: String,
+    /// The epoch of new entries.
+    pub epoch: u32,
+    /// The last durable batch.
+    pub batch: u64,
+    /// The server's clock, in milliseconds since 1970.
+    pub now_ms: i64,
+    /// The segments that hold anything durable, in order.
+    pub segments: Vec<JournalSegment>,
+    /// The snapshots, the newest first.
+    pub snapshots: Vec<JournalSnapshot>,
+    /// Small files that go with a copy.
+    pub notes: Vec<JournalNote>,
+    /// Who reads the journal under a name.
+    pub readers: Vec<JournalReader>,
+}
+
+/// A segment, as far as it is durable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct JournalSegment {
+    /// Its number.
+    pub segment: u64,
+    /// The first batch in it.
+    pub first_batch: u64,
+    /// The last durable batch in it.
+    pub last_batch: u64,
+    /// Where that batch ends, in bytes.
+    pub bytes: u64,
+}
+
+/// A snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct JournalSnapshot {
+    /// The last batch in it.
+    pub batch: u64,
+    /// Its length.
+    pub bytes: u64,
+}
+
+/// A small file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct JournalNote {
+    /// Its name.
+    pub name: String,
+    /// What is in it, in hexadecimal digits.
+    pub hex: String,
+}
+
+/// Who reads the journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct JournalReader {
+    /// Its name.
+    pub name: String,
+    /// The last batch that it has read.
+    pub batch: u64,
+    /// The last batch that is durable on its own disk; absent for one that is no replica.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed: Option<u64>,
+    /// When it was last heard, in milliseconds since 1970.
+    pub heard_at_ms: i64,
+    /// Whether it counts as there.
+    pub live: bool,
+}

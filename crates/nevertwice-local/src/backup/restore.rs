@@ -1,0 +1,299 @@
+//! Makes a data folder out of a backup, which ends exactly at a position: the batches up to it are written again as a journal
+//! of its own, closed by a seal whose epoch nobody can have used since.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use nevertwice_api::encoding::decode_entry;
+use nevertwice_core::{Position, ShardId, State};
+
+use super::error::BackupError;
+use super::manifest::{ShardAt, StoredSnapshot};
+use super::reader::{BackupReader, shards_at};
+use super::run::BackupProgress;
+use crate::chance::SystemChance;
+use crate::error::{AppendError, Damage, IoFailure, OpenError};
+use crate::folder::{JournalId, draw_epoch, draw_id, write_marker_of, write_small};
+use crate::inspect::Inspection;
+use crate::journal::{Copied, Frame, Journal, JournalOptions};
+use crate::snapshot;
+use crate::states::{Entries, States};
+use crate::storage::{CLAIM_FILE, Storage};
+
+/// How much is written with one sync.
+const GROUP_BYTES: usize = 4 << 20;
+
+/// Where a restored folder is to end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Goal {
+    /// At the backup's last batch.
+    Latest,
+    /// After that batch.
+    Batch(u64),
+    /// Right after that entry: what was decided later is not there, in no shard.
+    Shard(ShardId, Position),
+}
+
+/// What was restored, or would be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// The last batch.
+    pub batch: u64,
+    /// How many entries of it; all of them unless the goal lies within it.
+    pub entries_of_batch: u32,
+    /// How many batches of the backup are left out.
+    pub batches_left_out: u64,
+    /// The shards there.
+    pub shards: Vec<ShardAt>,
+    /// The epoch of the seal that closes the folder; the first start takes the next one. 0 for a dry run.
+    pub epoch: u32,
+}
+
+/// Where the goal lies.
+struct End {
+    start: Option<StoredSnapshot>,
+    batch: u64,
+    /// How much of that batch: entries, and the length of their part of the payload.
+    entries: u32,
+    payload_len: usize,
+}
+
+/// Restores into `target`, which must be empty; without one it is only looked where that would end.
+///
+/// # Errors
+/// If the goal is not in the backup, the backup is damaged, or the folder is not empty or cannot be written. A folder that was
+/// begun and not finished is refused by whoever opens it.
+pub fn restore_to(
+    backup: &BackupReader,
+    goal: &Goal,
+    target: Option<(Arc<dyn Storage>, &JournalOptions)>,
+    progress: &mut dyn FnMut(BackupProgress),
+) -> Result<Restored, BackupError> {
+    let mut meter = Meter { progress, total_bytes: backup.manifest().segments.iter().map(|extent| extent.bytes).sum() };
+    let (end, states) = find(backup, goal, &mut meter.of("looking for the position"))?;
+    let mut restored = Restored {
+        batch: end.batch,
+        entries_of_batch: end.entries,
+        batches_left_out: backup.manifest().batch - end.batch,
+        shards: shards_at(&states),
+        epoch: 0,
+    };
+    drop(states);
+    let Some((target, options)) = target else { return Ok(restored) };
+    restored.epoch = write(backup, &end, &target, options, &mut meter.of("writing the folder"))?;
+    let contents = Inspection::open(target)?.contents()?;
+    if let Some(damage) = contents.damage {
+        return Err(OpenError::from(damage).into());
+    }
+    if shards_at(&contents.states) != restored.shards {
+        let what = "the folder that was written makes other states than the backup".to_owned();
+        return Err(OpenError::from(Damage { segment: 0, offset: 0, what }).into());
+    }
+    Ok(restored)
+}
+
+struct Meter<'a> {
+    progress: &'a mut dyn FnMut(BackupProgress),
+    total_bytes: u64,
+}
+
+impl Meter<'_> {
+    /// Adds up what is done of one thing.
+    fn of(&mut self, doing: &'static str) -> impl FnMut(u64) {
+        let mut done_bytes = 0;
+        move |bytes| {
+            done_bytes += bytes;
+            (self.progress)(BackupProgress { doing, done_bytes, total_bytes: self.total_bytes });
+        }
+    }
+}
+
+/// Applies the backup up to the goal.
+fn find(backup: &BackupReader, goal: &Goal, progress: &mut dyn FnMut(u64)) -> Result<(End, States), BackupError> {
+    let last = backup.manifest().batch;
+    match goal {
+        Goal::Latest => upto(backup, last, progress),
+        Goal::Batch(batch) => {
+            let first = backup.first_end();
+            if !(first..=last).contains(batch) {
+                return Err(BackupError::BatchOutside { batch: *batch, first, last });
+            }
+            upto(backup, *batch, progress)
+        }
+        Goal::Shard(shard, position) => at_entry(backup, shard, *position, progress),
+    }
+}
+
+fn upto(backup: &BackupReader, batch: u64, progress: &mut dyn FnMut(u64)) -> Result<(End, States), BackupError> {
+    let start = backup.starts(batch).first().copied().flatten();
+    let (mut states, after) = backup.load(start)?;
+    let mut end = End { start, batch, entries: 0, payload_len: 0 };
+    backup.frames(after.max(1) - 1, batch, |frame| {
+        if frame.batch > after {
+            states.apply(frame, |_, _| {})?;
+        }
+        if frame.batch == batch {
+            (end.entries, end.payload_len) = (frame.entries, frame.payload.len());
+        }
+        progress(frame.raw.len() as u64);
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok((end, states))
+}
+
+fn at_entry(
+    backup: &BackupReader,
+    shard: &ShardId,
+    position: Position,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(End, States), BackupError> {
+    // A snapshot in which the shard is that far already may hold what other shards decided later.
+    let mut start = None;
+    let lies_before = |states: &States| states.shard(shard).is_none_or(|state| state.position() < position);
+    for candidate in backup.starts(backup.manifest().batch) {
+        let (states, after) = backup.load(candidate)?;
+        if lies_before(&states) {
+            start = Some((candidate, states, after));
+            break;
+        }
+    }
+    let last = backup.manifest().shards.iter().find(|known| known.shard == *shard).map_or(Position::default(), |known| known.position);
+    let unknown = || BackupError::PositionUnknown { shard: shard.clone(), position, last };
+    let Some((start, mut states, after)) = start else { return Err(unknown()) };
+    let mut end = None;
+    backup.frames(after, backup.manifest().batch, |frame| {
+        progress(frame.raw.len() as u64);
+        let Some((entries, payload_len)) = find_in(frame, shard, position)? else {
+            states.apply(frame, |_, _| {})?;
+            return Ok(ControlFlow::Continue(()));
+        };
+        let cut = Frame { entries, payload: &frame.payload[..payload_len], ..*frame };
+        states.apply(&cut, |_, _| {})?;
+        end = Some(End { start, batch: frame.batch, entries, payload_len });
+        Ok(ControlFlow::Break(()))
+    })?;
+    let is_there = states.shard(shard).map(State::position) == Some(position);
+    end.filter(|_| is_there).map(|end| (end, states)).ok_or_else(unknown)
+}
+
+/// How many entries of a frame there are up to the one at that position, and how long they are together.
+fn find_in(frame: &Frame<'_>, shard: &ShardId, position: Position) -> Result<Option<(u32, usize)>, BackupError> {
+    let damage = |what: String| Damage { segment: frame.segment, offset: frame.offset, what };
+    let mut len = 0;
+    for (at, bytes) in Entries(frame.payload).enumerate() {
+        let bytes = bytes.map_err(|bad| OpenError::from(damage(format!("batch {}: {bad}", frame.batch))))?;
+        let entry = decode_entry(bytes).map_err(|error| OpenError::from(damage(format!("batch {}: {error}", frame.batch))))?;
+        len += 4 + bytes.len();
+        if entry.shard == *shard && entry.position == position {
+            return Ok(Some((at as u32 + 1, len)));
+        }
+    }
+    Ok(None)
+}
+
+/// Writes the folder. Its marker comes last: until then nobody takes it for a data folder.
+fn write(
+    backup: &BackupReader,
+    end: &End,
+    target: &Arc<dyn Storage>,
+    options: &JournalOptions,
+    progress: &mut dyn FnMut(u64),
+) -> Result<u32, BackupError> {
+    let names = target.list().map_err(IoFailure::of("listing", ""))?;
+    if names.iter().any(|name| name != CLAIM_FILE) {
+        return Err(BackupError::NotEmpty);
+    }
+    let _claim = target.claim().map_err(IoFailure::of("claiming", ""))?;
+    let id = draw_id(&SystemChance)?;
+    let (mut journal, mut last_epoch, after) = match end.start {
+        None => (Journal::begin(Arc::clone(target), id, None, options)?.0, 0, 0),
+        Some(snapshot) => {
+            let (journal, epoch) = begin_with_snapshot(backup, snapshot, target, id, options)?;
+            (journal, epoch, snapshot.batch)
+        }
+    };
+    let mut group = Group::default();
+    backup.frames(after, end.batch, |frame| {
+        let whole = frame.batch < end.batch;
+        let (entries, len) = if whole { (frame.entries, frame.payload.len()) } else { (end.entries, end.payload_len) };
+        group.push(&Copied { entries, payload: &frame.payload[..len], ..Copied::from(frame) });
+        last_epoch = last_epoch.max(frame.epoch);
+        if group.bytes.len() >= GROUP_BYTES {
+            group.write(&mut journal)?;
+        }
+        progress(frame.raw.len() as u64);
+        Ok(ControlFlow::Continue(()))
+    })?;
+    group.write(&mut journal)?;
+    let epoch = draw_epoch(last_epoch, &SystemChance)?;
+    journal.close_in(epoch).map_err(into_failure)?;
+    for note in &backup.manifest().notes {
+        write_small(target.as_ref(), &note.name, &note.bytes)?;
+    }
+    write_marker_of(target.as_ref(), id)?;
+    Ok(epoch)
+}
+
+/// The snapshot written again as one of the new journal, and its batch's frame.
+fn begin_with_snapshot(
+    backup: &BackupReader,
+    stored: StoredSnapshot,
+    target: &Arc<dyn Storage>,
+    id: JournalId,
+    options: &JournalOptions,
+) -> Result<(Journal, u32), BackupError> {
+    let mut begun = None;
+    backup.frames(stored.batch - 1, stored.batch, |frame| {
+        begun = Some((Journal::begin(Arc::clone(target), id, Some(frame), options)?, frame.epoch));
+        Ok(ControlFlow::Break(()))
+    })?;
+    let ((journal, floor), epoch) = begun.ok_or_else(|| BackupError::invalid("its snapshot's own batch is not in it"))?;
+    let from = (backup.storage().as_ref(), backup.manifest().journal);
+    let copied = snapshot::copy(from.0, from.1, stored.batch, target, id, floor)?;
+    copied.map_err(|bad| BackupError::invalid(format!("its snapshot after batch {}: {bad}", stored.batch)))?;
+    Ok((journal, epoch))
+}
+
+fn into_failure(error: AppendError) -> BackupError {
+    match error {
+        AppendError::Failed(failure) => failure.into(),
+        other => {
+            let kind = if matches!(other, AppendError::Full) { std::io::ErrorKind::StorageFull } else { std::io::ErrorKind::Other };
+            IoFailure::new("writing", "the journal", std::io::Error::new(kind, other.to_string())).into()
+        }
+    }
+}
+
+/// Batches that are written together.
+#[derive(Default)]
+struct Group {
+    bytes: Vec<u8>,
+    frames: Vec<Kept>,
+}
+
+struct Kept {
+    batch: u64,
+    entries: u32,
+    epoch: u32,
+    payload: std::ops::Range<usize>,
+}
+
+impl Group {
+    fn push(&mut self, copied: &Copied<'_>) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(copied.payload);
+        self.frames.push(Kept { batch: copied.batch, entries: copied.entries, epoch: copied.epoch, payload: start..self.bytes.len() });
+    }
+
+    fn write(&mut self, journal: &mut Journal) -> Result<(), BackupError> {
+        let bytes = &self.bytes;
+        let copies = self.frames.iter().map(|kept| {
+            let payload = &bytes[kept.payload.clone()];
+            Copied { batch: kept.batch, entries: kept.entries, epoch: kept.epoch, payload }
+        });
+        journal.append_copies(copies).map_err(into_failure)?;
+        self.bytes.clear();
+        self.frames.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,13 @@
+//! What a running backend shows of its journal to those who copy it: a backup, a standby.
+//!
+//! They read beside the writer, and only what is durable. No reader slows a decision: the sequencer and the syncer know
+//! nothing of them.
+//!
+//! - `journal`: batches, snapshots, and the list of what there is.
+//! - `readers`: who reads, how far he is, and until when that counts.
+
+mod journal;
+mod readers;
+
+pub use journal::{FeedSource, JournalFeed, JournalHost};
+pub use readers::{ReaderState, Readers};

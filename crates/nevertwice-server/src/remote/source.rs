@@ -1,0 +1,132 @@
+//! The routes of another server's journal.
+
+use std::fmt::Write as _;
+use std::io;
+
+use axum::http::HeaderMap;
+use bytes::Bytes;
+use nevertwice_api::ErrorCode;
+use nevertwice_api::wire::JournalListing;
+use nevertwice_local::journal::Extent;
+use nevertwice_local::source::{Listing, Note, Piece, Pull, Pulled, SnapshotExtent, Source, SourceError};
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::Duration;
+
+use super::client::{Ask, Client, Interrupt, RemoteError};
+use super::target::Target;
+use crate::config::Secret;
+use crate::endpoints::journal::{BATCH_HEADER, BYTES_HEADER};
+
+/// Another server.
+pub struct Remote {
+    runtime: Runtime,
+    client: Client,
+}
+
+impl std::fmt::Debug for Remote {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Remote").finish_non_exhaustive()
+    }
+}
+
+impl Remote {
+    /// The server at `target`; nothing is asked yet. It needs the operator's key unless it has none.
+    ///
+    /// # Errors
+    /// If no runtime can be made.
+    pub fn new(target: Target, key: Option<Secret>) -> io::Result<Self> {
+        let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
+        Ok(Self { runtime, client: Client::new(target, key) })
+    }
+
+    /// Ends whatever this waits for, from another thread.
+    #[must_use]
+    pub fn interrupt(&self) -> Interrupt {
+        self.client.interrupt()
+    }
+
+    pub(super) fn ask(&mut self, ask: Ask<'_>) -> Result<(HeaderMap, Bytes), RemoteError> {
+        self.runtime.block_on(self.client.ask(ask))
+    }
+
+    fn get(&mut self, path: &str, wait: Duration) -> Result<(HeaderMap, Bytes), SourceError> {
+        self.ask(Ask { wait, ..Ask::get(path) }).map_err(source_error)
+    }
+}
+
+impl Source for Remote {
+    fn listing(&mut self) -> Result<Listing, SourceError> {
+        let (_, body) = self.get("/v1/journal", Duration::ZERO)?;
+        let shown: JournalListing = serde_json::from_slice(&body).map_err(|error| SourceError::Bad(error.to_string()))?;
+        read_listing(shown).ok_or_else(|| SourceError::Bad("the listing of the journal".to_owned()))
+    }
+
+    fn batches(&mut self, pull: &Pull) -> Result<Pulled, SourceError> {
+        let mut path = format!("/v1/journal/batches?after={}&bytes_max={}&wait_ms={}", pull.after, pull.bytes_max, pull.wait_ms);
+        // Writing to a String can't fail.
+        if let Some(crc) = pull.crc {
+            let _ = write!(path, "&crc={crc:08x}");
+        }
+        if let Some(reader) = &pull.reader {
+            let reader: String = form_urlencoded::byte_serialize(reader.as_bytes()).collect();
+            let _ = write!(path, "&reader={reader}");
+        }
+        if let Some(confirmed) = pull.confirmed {
+            let _ = write!(path, "&confirmed={confirmed}");
+        }
+        let (headers, body) = self.get(&path, Duration::from_millis(pull.wait_ms))?;
+        Ok(Pulled { durable: number(&headers, BATCH_HEADER)?, frames: body.into() })
+    }
+
+    fn snapshot(&mut self, batch: u64, from: u64) -> Result<Piece, SourceError> {
+        let (headers, body) = self.get(&format!("/v1/journal/snapshots/{batch}?from={from}"), Duration::ZERO)?;
+        Ok(Piece { bytes: number(&headers, BYTES_HEADER)?, piece: body.into() })
+    }
+}
+
+fn number(headers: &HeaderMap, name: &str) -> Result<u64, SourceError> {
+    let value = headers.get(name).and_then(|value| value.to_str().ok()?.parse().ok());
+    value.ok_or_else(|| SourceError::Bad(format!("an answer without the header {name}")))
+}
+
+fn source_error(error: RemoteError) -> SourceError {
+    let RemoteError::Refused(problem) = error else {
+        return match error {
+            RemoteError::Unreachable(what) => SourceError::Unreachable(what),
+            other => SourceError::Refused(other.to_string()),
+        };
+    };
+    match problem.code.parse() {
+        Ok(ErrorCode::BatchesPruned) => SourceError::Pruned,
+        Ok(ErrorCode::HistoryDiffers) => SourceError::Differs,
+        Ok(ErrorCode::SnapshotUnknown) => SourceError::NoSnapshot,
+        Ok(ErrorCode::ReadersFull) => SourceError::ReadersFull,
+        _ if problem.retryable => SourceError::Unreachable(RemoteError::Refused(problem).to_string()),
+        _ => SourceError::Refused(RemoteError::Refused(problem).to_string()),
+    }
+}
+
+fn read_listing(shown: JournalListing) -> Option<Listing> {
+    let notes = shown.notes.into_iter().map(|note| {
+        let bytes = data_encoding::HEXLOWER_PERMISSIVE.decode(note.hex.as_bytes()).ok()?;
+        Some(Note { name: note.name, bytes })
+    });
+    Some(Listing {
+        id: shown.journal.parse().ok()?,
+        epoch: shown.epoch,
+        durable: shown.batch,
+        now_ms: shown.now_ms,
+        segments: shown
+            .segments
+            .iter()
+            .map(|segment| Extent {
+                segment: segment.segment,
+                first_batch: segment.first_batch,
+                last_batch: segment.last_batch,
+                bytes: segment.bytes,
+            })
+            .collect(),
+        snapshots: shown.snapshots.iter().map(|snapshot| SnapshotExtent { batch: snapshot.batch, bytes: snapshot.bytes }).collect(),
+        notes: notes.collect::<Option<_>>()?,
+    })
+}

@@ -1,0 +1,69 @@
+//! `nevertwice backup`: copies the journal of a running server, or of a stopped folder, and brings the copy up to date.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use nevertwice_local::backup::{BackupReport, back_up};
+use nevertwice_local::source::{FolderSource, Source};
+use nevertwice_local::storage::FileStorage;
+use nevertwice_server::{COPIED_NOTES, Remote, Target};
+
+use crate::copies::{meter, read_key, shard_line};
+use crate::output::report;
+
+/// Copies the journal of a running server, or of a stopped data folder. Run again, it fetches only what is new.
+#[derive(Args, Debug)]
+pub(crate) struct BackupArgs {
+    /// The running server, such as `http://127.0.0.1:8080`.
+    #[arg(long, value_name = "URL", required_unless_present = "data", conflicts_with = "data")]
+    server: Option<Target>,
+    /// A file with the operator's key; none if the server has no keys.
+    #[arg(long, value_name = "FILE", requires = "server")]
+    api_key_file: Option<PathBuf>,
+    /// A stopped or copied data folder, instead of a server.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Where the backup is, or is to be: an empty folder, or a backup of the same server.
+    #[arg(long, value_name = "FOLDER")]
+    to: PathBuf,
+}
+
+impl BackupArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, Box<dyn Error>> {
+        let mut source: Box<dyn Source> = match (&self.server, &self.data) {
+            (Some(target), _) => {
+                let key = self.api_key_file.as_deref().map(read_key).transpose()?;
+                Box::new(Remote::new(target.clone(), key)?)
+            }
+            (None, Some(data)) => Box::new(FolderSource::open(Arc::new(FileStorage::open(data)?), COPIED_NOTES)?),
+            (None, None) => return Err("neither a server nor a folder is named; nothing was done".into()),
+        };
+        let folder = Arc::new(FileStorage::create(&self.to)?);
+        let (bar, mut progress) = meter()?;
+        let name = format!("backup-{}", std::process::id());
+        let done = back_up(folder, source.as_mut(), &name, &mut progress)?;
+        bar.finish_and_clear();
+        report(|out| self.tell(out, &done))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn tell(&self, out: &mut dyn std::io::Write, done: &BackupReport) -> Result<(), Box<dyn Error>> {
+        let BackupReport { before, began_anew, fetched_bytes, manifest } = done;
+        if *began_anew {
+            writeln!(out, "the server had removed what came next: the backup begins anew, with a newer snapshot")?;
+        }
+        match before {
+            Some(before) => writeln!(out, "batches {} to {}, {fetched_bytes} bytes fetched", before + 1, manifest.batch)?,
+            None => writeln!(out, "up to batch {}, {fetched_bytes} bytes fetched", manifest.batch)?,
+        }
+        for shard in &manifest.shards {
+            writeln!(out, "{}", shard_line(shard))?;
+        }
+        writeln!(out, "{} read back and verified: journal {}, epoch {}", self.to.display(), manifest.journal, manifest.epoch)?;
+        writeln!(out, "the person key of the data is not in it: keep that too, in another place")?;
+        Ok(())
+    }
+}

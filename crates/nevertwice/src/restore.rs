@@ -1,0 +1,86 @@
+//! `nevertwice restore`: makes a data folder out of a backup, which ends exactly at a position.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use nevertwice_core::ShardId;
+use nevertwice_local::backup::{BackupReader, Goal, Restored, restore_to};
+use nevertwice_local::journal::JournalOptions;
+use nevertwice_local::storage::{FileStorage, Storage};
+
+use crate::copies::{meter, shard_line};
+use crate::output::report;
+
+/// Makes a data folder out of a backup. It ends at the position that is named, in all shards.
+#[derive(Args, Debug)]
+pub(crate) struct RestoreArgs {
+    /// The backup.
+    #[arg(long, value_name = "FOLDER")]
+    from: PathBuf,
+    /// Where it is to end: `latest`, `batch:N`, or with `--shard` a position as answers carry it, such as `3-4182`.
+    #[arg(long, visible_alias = "to", value_name = "POSITION")]
+    to_position: String,
+    /// The shard whose position is named, written `market/NAME` or `sale/NAME`.
+    #[arg(long, value_name = "SHARD")]
+    shard: Option<ShardId>,
+    /// The new data folder; it must not be there yet, or be empty.
+    #[arg(long, value_name = "NEWFOLDER", required_unless_present = "dry_run")]
+    data: Option<PathBuf>,
+    /// Says where the folder would end, and writes nothing.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl RestoreArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, Box<dyn Error>> {
+        let goal = self.goal()?;
+        let backup = BackupReader::open(Arc::new(FileStorage::open(&self.from)?))?;
+        let options = JournalOptions::default();
+        let target = match &self.data {
+            Some(data) if !self.dry_run => Some((Arc::new(FileStorage::create(data)?) as Arc<dyn Storage>, &options)),
+            _ => None,
+        };
+        let (bar, mut progress) = meter()?;
+        let restored = restore_to(&backup, &goal, target, &mut progress)?;
+        bar.finish_and_clear();
+        report(|out| self.tell(out, &restored))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn goal(&self) -> Result<Goal, Box<dyn Error>> {
+        let text = self.to_position.as_str();
+        match (&self.shard, text.strip_prefix("batch:")) {
+            (None, None) if text == "latest" => Ok(Goal::Latest),
+            (None, Some(batch)) => Ok(Goal::Batch(batch.parse().map_err(|_| format!("`{text}` names no batch; nothing was done"))?)),
+            (Some(shard), None) if text != "latest" => {
+                Ok(Goal::Shard(shard.clone(), text.parse().map_err(|error| format!("`{text}` is no position: {error}; nothing was done"))?))
+            }
+            (Some(_), _) => Err("with --shard the position is one of that shard, such as 3-4182; nothing was done".into()),
+            (None, None) => Err("without --shard the position is `latest` or `batch:N`; nothing was done".into()),
+        }
+    }
+
+    fn tell(&self, out: &mut dyn std::io::Write, restored: &Restored) -> Result<(), Box<dyn Error>> {
+        let Restored { batch, entries_of_batch, batches_left_out, shards, epoch } = restored;
+        writeln!(
+            out,
+            "ends with batch {batch}, of which {entries_of_batch} entries; {batches_left_out} batches of the backup are left out"
+        )?;
+        for shard in shards {
+            writeln!(out, "{}", shard_line(shard))?;
+        }
+        match &self.data {
+            Some(data) if !self.dry_run => {
+                writeln!(out, "{} written, read back and verified; it starts with epoch {}", data.display(), epoch.saturating_add(1))?;
+                let key = data.components().collect::<PathBuf>();
+                writeln!(out, "put the person key of the data beside it, as {}.key, before a server starts on it", key.display())?;
+                writeln!(out, "what was acknowledged after that is not in it: clients that ask again with their keys find out")?;
+            }
+            _ => writeln!(out, "nothing was written")?,
+        }
+        Ok(())
+    }
+}
