@@ -84,6 +84,8 @@ impl Options {
             arrivals_within: Duration::from_secs(2),
             market_connections: 8,
             sale_connections: 12,
+            // Tests run this, also on a machine that stands still for a while.
+            patience: Duration::from_secs(120),
             ..Self::new(base_url, seed)
         }
     }
