@@ -100,8 +100,8 @@ impl IoFailure {
 
 impl OpenError {
     /// An entry or a record in an encoding that this version does not know.
-    pub(crate) fn too_new(version: u8) -> OpenError {
-        OpenError::TooNew { found: u32::from(version), supported: u32::from(nevertwice_api::encoding::VERSION) }
+    pub(crate) fn too_new(version: u8, known: u8) -> OpenError {
+        OpenError::TooNew { found: u32::from(version), supported: u32::from(known) }
     }
 
     /// The code of its page.

@@ -99,7 +99,7 @@ impl App {
     /// Submits a command and waits for its answer, within the deadline. It stands in the queue once this was first polled,
     /// and goes on whatever becomes of who asked.
     pub(crate) async fn submit(&self, shard: ShardId, intent: Intent, action: Action, levels: Levels) -> Result<Answer, Refusal> {
-        let answer = self.backend.submit(Request { shard, command: Command { intent, action }, levels });
+        let answer = self.backend.submit(Request { shard, command: Command::new(intent, action), levels });
         self.within_deadline(answer).await
     }
 

@@ -71,7 +71,7 @@ pub(crate) fn request(shard: ShardId, key: &str, action: impl Into<Action>) -> R
     }
     let intent =
         Intent { principal: Principal::new("tests").unwrap(), key: IdempotencyKey::new(key).unwrap(), fingerprint, expires_at: None };
-    Request { shard, command: Command { intent, action }, levels: Levels::NONE }
+    Request { shard, command: Command::new(intent, action), levels: Levels::NONE }
 }
 
 pub(crate) fn open_market() -> OpenMarket {

@@ -104,7 +104,7 @@ fn request(caller: &Caller, market: &ShardId, levels: Levels, key: &IdempotencyK
     let operation = ["place_order", market.name.as_str()];
     let fingerprint = fingerprint::of_json(&operation, order).map_err(|error| body::malformed(&error.to_string()))?;
     let intent = Intent { principal, key: key.clone(), fingerprint, expires_at: line.expires_at };
-    Ok(Request { shard: market.clone(), command: Command { intent, action: action.into() }, levels })
+    Ok(Request { shard: market.clone(), command: Command::new(intent, action), levels })
 }
 
 fn outcome(answered: &Result<Envelope<Order>, Refusal>) -> Result<Outcome, ErrorCode> {

@@ -31,7 +31,7 @@ fn folder(instruments: usize) -> TempDir {
     for (number, action) in std::iter::once(Action::from(open)).chain(listed).enumerate() {
         let key = IdempotencyKey::new(&format!("k-{number}")).expect("a key");
         let intent = Intent { principal: Principal::new("desk").expect("a principal"), key, fingerprint: [0; 32], expires_at: None };
-        let request = Request { shard: ShardId::market(name("cup")), command: Ask { intent, action }, levels: Levels::NONE };
+        let request = Request { shard: ShardId::market(name("cup")), command: Ask::new(intent, action), levels: Levels::NONE };
         runtime.block_on(backend.submit(request)).expect("it is decided");
         if number > 0 && number % 20 == 0 {
             runtime.block_on(backend.snapshot()).expect("a snapshot is made");
