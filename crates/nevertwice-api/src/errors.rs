@@ -54,6 +54,7 @@ macro_rules! catalogue {
 
 catalogue! {
     // What comes in.
+    HeadMalformed = "head_malformed", 400, final, "The request's head is not well-formed HTTP/1.1";
     IdempotencyKeyMissing = "idempotency_key_missing", 400, final, "The Idempotency-Key header is missing";
     IdempotencyKeyInvalid = "idempotency_key_invalid", 400, final, "The Idempotency-Key header is not one key of 1 to 255 visible ASCII characters";
     PrincipalMissing = "principal_missing", 400, final, "The request does not say on whose behalf it is made";
@@ -64,6 +65,7 @@ catalogue! {
     BodyTooLarge = "body_too_large", 413, final, "The body is larger than this endpoint takes";
     BatchTooLong = "batch_too_long", 413, final, "The batch has more lines than this endpoint takes";
     HeadersTooLarge = "headers_too_large", 431, final, "The headers are larger than the server takes";
+    UriTooLong = "uri_too_long", 414, final, "The path and query are longer than the server reads";
     MediaTypeUnsupported = "media_type_unsupported", 415, final, "The body's media type is not the one that this endpoint takes";
     NameInvalid = "name_invalid", 400, final, "A name is not 1 to 64 of the letters, digits and signs that names may have";
     CodeInvalid = "code_invalid", 400, final, "A candidate's code is not 1 to 64 visible ASCII characters";

@@ -4,6 +4,8 @@ use alloc::boxed::Box;
 use alloc::vec;
 
 use crate::limits::AT_MS_MAX;
+#[cfg(doc)]
+use crate::limits::TOUCH_MAX;
 use crate::state::Body;
 use crate::{Action, Command, Entry, Event, Intent, Position, Rejection, ShardKind, State};
 
@@ -44,6 +46,13 @@ impl State {
                 origin: command.origin.clone(),
             }),
         }
+    }
+
+    /// Reads ahead what deciding these commands will look up in memory that no cache has; of the first [`TOUCH_MAX`] at most. It
+    /// changes nothing and promises nothing: a host that has several commands at hand calls it before it decides the first of
+    /// them, so that they wait for memory together instead of one after the other.
+    pub fn touch<'a>(&self, commands: impl Iterator<Item = &'a Command>) {
+        self.intents.touch(commands.map(|command| &command.intent));
     }
 
     fn check_intent(&self, intent: &Intent, action: &Action, at_ms: i64) -> Result<(), Rejection> {

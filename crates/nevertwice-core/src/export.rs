@@ -43,7 +43,8 @@ impl From<ApplyError> for ImportError {
 
 impl State {
     /// Shows the whole state as records: the shard first, then what it consists of, the remembered intents that are live at the
-    /// last entry's instant last, oldest first. Within a kind the order is not fixed.
+    /// last entry's instant last, oldest first. Within a kind they come in the order in which they were made, so that a scan goes on
+    /// in a state that was imported where it stopped in the one that was exported.
     pub fn export(&self, visit: &mut dyn FnMut(Record)) {
         visit(Record::Shard(ShardRecord {
             shard: self.shard.clone(),
@@ -163,7 +164,7 @@ fn export_market(market: &Market, visit: &mut dyn FnMut(Record)) {
             cash: instrument.cash,
         }));
     }
-    market.accounts().for_each(|account| {
+    for account in market.accounts().iter() {
         visit(Record::Account(AccountRecord {
             account: account.name.clone(),
             class: account.class,
@@ -180,7 +181,7 @@ fn export_market(market: &Market, visit: &mut dyn FnMut(Record)) {
                 marked_profit: holding.marked_profit,
             }));
         }
-    });
+    }
 }
 
 fn export_sale(sale: &Sale, visit: &mut dyn FnMut(Record)) {
@@ -196,10 +197,10 @@ fn export_sale(sale: &Sale, visit: &mut dyn FnMut(Record)) {
     for (level, number) in sale.levels.iter().zip(0_u32..) {
         visit(Record::Level(LevelRecord { level: level.name.clone(), number, cap: level.cap, live: level.live }));
     }
-    sale.candidates().for_each(|candidate| {
+    for candidate in sale.candidates().iter() {
         visit(Record::Candidate(CandidateRecord { candidate: candidate.id, email: candidate.email, levels: candidate.levels }));
-    });
-    sale.bookings().for_each(|booking| {
+    }
+    for booking in sale.bookings().iter() {
         visit(Record::Booking(BookingRecord {
             booking: booking.id,
             candidate: booking.candidate,
@@ -212,7 +213,7 @@ fn export_sale(sale: &Sale, visit: &mut dyn FnMut(Record)) {
             payment: booking.payment.clone(),
             url: booking.url.clone(),
         }));
-    });
+    }
 }
 
 fn import_instrument(market: &mut Market, record: InstrumentRecord) -> Result<(), ImportError> {

@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 
 use crate::fields::{Fields, Source};
 use crate::index::Index;
-use crate::limits::{INTENTS_MAX, PURGE_MAX};
+use crate::limits::{INTENTS_MAX, PURGE_MAX, TOUCH_MAX};
 use crate::packed::{Packer, Unpacker};
 use crate::record::IntentRecord;
-use crate::table::{Seed, seeded_hash};
+use crate::table::{Seed, seeded_pair_hash};
 use crate::{Entry, Event, IdempotencyKey, Intent, Position, Principal};
 
 /// How many intents lie in one piece of the queue. Pieces are never moved as a whole.
@@ -38,6 +38,12 @@ struct Queue {
 impl Queue {
     const fn new() -> Self {
         Self { pieces: VecDeque::new(), base: 0, taken: 0 }
+    }
+
+    /// A queue in front of whose first item so many others have come and gone.
+    #[cfg(test)]
+    const fn after(base: u64) -> Self {
+        Self { pieces: VecDeque::new(), base, taken: 0 }
     }
 
     fn push(&mut self, item: Box<[u8]>) -> u32 {
@@ -127,6 +133,19 @@ impl Intents {
         record.filter(|record| self.is_live(record.at_ms, at_ms))
     }
 
+    /// Reads what [`Intents::find`] of these intents will read; of the first [`TOUCH_MAX`] at most.
+    pub(crate) fn touch<'a>(&self, intents: impl Iterator<Item = &'a Intent>) {
+        // First all hashes, then all reads: a processor looks some hundreds of instructions ahead, and a hash alone takes that many.
+        let mut hashes = [0; TOUCH_MAX];
+        let mut count = 0_usize;
+        for (hash, intent) in hashes.iter_mut().zip(intents) {
+            *hash = self.hash(intent.principal.as_str(), intent.key.as_str());
+            count = count.saturating_add(1);
+        }
+        let read = hashes.iter().take(count).fold(0, |read, hash| read ^ self.index.touch(*hash));
+        core::hint::black_box(read);
+    }
+
     fn number(&self, hash: u64, principal: &Principal, key: &IdempotencyKey) -> Option<u32> {
         self.index.get(hash, |number| self.queue.get(number).is_some_and(|packed| belongs_to(packed, principal, key)))
     }
@@ -136,16 +155,7 @@ impl Intents {
     }
 
     fn hash(&self, principal: &str, key: &str) -> u64 {
-        let (principal, key) = (principal.as_bytes(), key.as_bytes());
-        // Neither has a zero byte, so no two pairs make the same bytes.
-        let mut joined = [0; Principal::BYTES_MAX + 1 + IdempotencyKey::BYTES_MAX];
-        let (first, rest) = joined.split_at_mut(principal.len());
-        first.copy_from_slice(principal);
-        let end = key.len().saturating_add(1);
-        if let Some(second) = rest.get_mut(1..end) {
-            second.copy_from_slice(key);
-        }
-        seeded_hash(self.seed, joined.get(..principal.len().saturating_add(end)).unwrap_or_default())
+        seeded_pair_hash(self.seed, principal.as_bytes(), key.as_bytes())
     }
 
     /// Remembers an accepted intent, and frees a few whose retention is over.
@@ -231,4 +241,82 @@ fn belongs_to(packed: &[u8], principal: &Principal, key: &IdempotencyKey) -> boo
     i64::take(&mut unpacker).is_ok()
         && unpacker.text(Principal::BYTES_MAX) == Ok(principal.as_str())
         && unpacker.text(IdempotencyKey::BYTES_MAX) == Ok(key.as_str())
+}
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
+mod tests {
+    use alloc::collections::BTreeMap;
+    use alloc::format;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{Name, SaleOpenSet, ShardId};
+
+    const RETENTION_MS: i64 = 300;
+    const KEYS: u16 = 700;
+
+    fn entry(key: u16, seq: u64, at_ms: i64) -> Entry {
+        let intent = Intent {
+            principal: Principal::new("somebody").expect("a principal"),
+            key: IdempotencyKey::new(&format!("k-{key}")).expect("a key"),
+            fingerprint: [0; 32],
+            expires_at: None,
+        };
+        let shard = ShardId::sale(Name::new("s").expect("a name"));
+        let events = alloc::vec![Event::SaleOpenSet(SaleOpenSet { open: true })];
+        Entry { shard, position: Position { epoch: 1, seq }, at_ms, intent, events }
+    }
+
+    /// What was accepted last with each key, and when.
+    type Twin = BTreeMap<u16, (u64, i64)>;
+
+    fn live(twin: &Twin, key: u16, at_ms: i64) -> Option<u64> {
+        twin.get(&key).filter(|(_, accepted_at)| accepted_at + RETENTION_MS > at_ms).map(|(seq, _)| *seq)
+    }
+
+    fn found(intents: &Intents, key: u16, at_ms: i64) -> Option<u64> {
+        let Intent { principal, key, .. } = entry(key, 0, 0).intent;
+        intents.find(&principal, &key, at_ms).map(|record| record.position.seq)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// Of an item's number 32 bits are kept. The queue begins shortly before they run over, and goes on for more than a piece
+        /// after it: with items that end, that are replaced under their key, and that stay.
+        #[test]
+        fn numbers_that_run_over_lead_to_the_same_intents(
+            before in 0_u64..2_000,
+            seed in any::<(u64, u64)>(),
+            steps in proptest::collection::vec((0..KEYS, 0_i64..4), 8_000..9_000),
+        ) {
+            let mut intents = Intents::new(seed);
+            intents.set_retention_ms(RETENTION_MS);
+            intents.queue = Queue::after((1 << 32) - before);
+            let (mut twin, mut at_ms) = (Twin::new(), 0);
+            for (seq, (key, later)) in (1_u64..).zip(&steps) {
+                at_ms += later;
+                let known = live(&twin, *key, at_ms);
+                prop_assert_eq!(found(&intents, *key, at_ms), known, "{} at {}", key, at_ms);
+                if known.is_none() {
+                    intents.remember(&entry(*key, seq, at_ms));
+                    twin.insert(*key, (seq, at_ms));
+                }
+                if seq % 1_000 == 0 {
+                    for key in 0..KEYS {
+                        prop_assert_eq!(found(&intents, key, at_ms), live(&twin, key, at_ms), "{} at {}", key, at_ms);
+                    }
+                }
+            }
+            let (mut shown, mut expected) = (Vec::new(), Vec::new());
+            intents.for_each_live(at_ms, |record| shown.push(record.position.seq));
+            expected.extend((0..KEYS).filter_map(|key| live(&twin, key, at_ms)));
+            expected.sort_unstable();
+            prop_assert_eq!(shown, expected);
+            // Whoever tries too little tries nothing: then the first piece is still there.
+            prop_assume!(intents.queue.base > 1 << 32);
+        }
+    }
 }

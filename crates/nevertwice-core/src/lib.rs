@@ -40,6 +40,7 @@ mod position;
 mod query;
 mod record;
 mod rejection;
+mod rows;
 mod sale;
 mod shard;
 mod state;

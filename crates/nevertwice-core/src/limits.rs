@@ -78,9 +78,11 @@ pub const RETENTION_MS_MAX: i64 = 366 * 24 * 60 * 60 * 1_000;
 /// retention or hold added.
 pub const AT_MS_MAX: i64 = AMOUNT_MAX - RETENTION_MS_MAX - HOLD_MS_MAX;
 
-/// Instruments or holdings that one page of a read returns at most; and how much a piece of a scan finds before it ends with the
-/// small table that it is in.
+/// Items that one page of a read, or one piece of a scan, returns at most.
 pub const PAGE_MAX: usize = 256;
+
+/// Rows that one piece of a scan looks at, at most, whether it returns them or not.
+pub const SCAN_ROWS_MAX: usize = 4_096;
 
 /// Items in any list that is decoded.
 pub const LIST_MAX: usize = 4_096;
@@ -94,3 +96,6 @@ const _: () = assert!(LOAD_CANDIDATES_MAX <= LIST_MAX && EXPIRE_HOLDS_MAX <= LIS
 const _: () = assert!(ADOPTIONS_MAX <= LIST_MAX);
 const _: () = assert!(LEVELS_MAX <= u64::BITS as usize);
 const _: () = assert!(AT_MS_MAX > 0);
+
+/// How many commands a host may have read ahead at a time.
+pub const TOUCH_MAX: usize = 16;

@@ -2,18 +2,19 @@
 
 use alloc::vec::Vec;
 
-use crate::limits::{INSTRUMENTS_MAX, PAGE_MAX};
+use crate::limits::{ACCOUNTS_MAX, BOOKINGS_MAX, INSTRUMENTS_MAX, PAGE_MAX, SCAN_ROWS_MAX};
 use crate::market::Market;
 use crate::record::IntentRecord;
 use crate::sale::Sale;
 use crate::state::Body;
-use crate::table::TABLES;
+use crate::table::Table;
 use crate::{
     AccountView, BookingView, CandidateId, DueHolds, HoldingView, IdempotencyKey, InstrumentView, MarketView, Name, Position, Principal,
     Quote, Rejection, SaleView, ShardKind, Side, State,
 };
 
-/// Where a scan goes on; opaque to callers. A scan sees everything that was there all the time, and no order.
+/// Where a scan goes on; opaque to callers. A scan sees everything that was there when it began, once, however much comes meanwhile;
+/// of the order it says nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct ScanCursor(pub u32);
 
@@ -140,9 +141,6 @@ pub enum View {
     Intent(Option<IntentRecord>),
 }
 
-/// How many small tables one piece of a scan visits at most, so that its work stays bounded.
-const TABLES_A_PIECE: u32 = 8;
-
 impl State {
     /// Reads, as of [`State::position`].
     ///
@@ -197,15 +195,9 @@ impl Market {
             }
             Query::Holders { instrument, cursor } => {
                 let (number, _) = self.instrument(instrument).ok_or(Rejection::UnknownInstrument)?;
-                let mut holders = Vec::new();
-                let next = scan_piece(*cursor, |table| {
-                    self.accounts().scan(table, |account| {
-                        let holding = account.holding(number);
-                        if holding.shares > 0 {
-                            holders.extend(self.holding_view(account, number, &holding));
-                        }
-                    });
-                    holders.len()
+                let (mut holders, next) = scan_piece(self.accounts(), *cursor, |account| {
+                    let holding = account.holding(number);
+                    if holding.shares > 0 { self.holding_view(account, number, &holding) } else { None }
                 });
                 holders.sort_unstable_by(|a, b| a.account.cmp(&b.account));
                 Ok(View::Holders(HolderPage { holders, next }))
@@ -222,24 +214,12 @@ impl Sale {
             Query::Booking { booking } => Ok(View::Booking(self.find_booking(*booking)?.view())),
             Query::BookingOf { candidate } => Ok(View::Booking(self.booking_of(candidate).ok_or(Rejection::UnknownBooking)?.view())),
             Query::DueHolds { at_ms, cursor } => {
-                let mut bookings = Vec::new();
-                let next = scan_piece(*cursor, |table| {
-                    self.bookings().scan(table, |booking| {
-                        if booking.is_due(*at_ms) {
-                            bookings.push(booking.id);
-                        }
-                    });
-                    bookings.len()
-                });
+                let (mut bookings, next) = scan_piece(self.bookings(), *cursor, |booking| booking.is_due(*at_ms).then_some(booking.id));
                 bookings.sort_unstable();
                 Ok(View::DueHolds(DueHolds { bookings }, next))
             }
             Query::Bookings { cursor } => {
-                let mut bookings = Vec::new();
-                let next = scan_piece(*cursor, |table| {
-                    self.bookings().scan(table, |booking| bookings.push(booking.view()));
-                    bookings.len()
-                });
+                let (mut bookings, next) = scan_piece(self.bookings(), *cursor, |booking| Some(booking.view()));
                 bookings.sort_unstable_by_key(|booking| booking.booking);
                 Ok(View::Bookings(bookings, next))
             }
@@ -253,18 +233,18 @@ fn next_page(from: u32, shown: usize, all: usize) -> Option<u32> {
     if shown > 0 && next < all { u32::try_from(next).ok() } else { None }
 }
 
-/// Visits the next few small tables, until enough was found, and says where to go on. `visit` returns how much has been found.
-fn scan_piece(cursor: ScanCursor, mut visit: impl FnMut(usize) -> usize) -> Option<ScanCursor> {
-    let end = cursor.0.saturating_add(TABLES_A_PIECE);
+/// Shows what it wants of the next rows, at most `PAGE_MAX` of at most `SCAN_ROWS_MAX`, and says where to go on.
+fn scan_piece<T, S>(table: &Table<T>, cursor: ScanCursor, mut show: impl FnMut(&T) -> Option<S>) -> (Vec<S>, Option<ScanCursor>) {
+    let mut shown = Vec::new();
     let mut next = cursor.0;
-    while next < end {
-        let found = visit(next as usize);
+    for row in table.iter_from(cursor.0).take(SCAN_ROWS_MAX) {
         next = next.saturating_add(1);
-        if found >= PAGE_MAX {
+        shown.extend(show(row));
+        if shown.len() >= PAGE_MAX {
             break;
         }
     }
-    if (next as usize) < TABLES { Some(ScanCursor(next)) } else { None }
+    (shown, if (next as usize) < table.len() { Some(ScanCursor(next)) } else { None })
 }
 
-const _: () = assert!(INSTRUMENTS_MAX <= u32::MAX as usize);
+const _: () = assert!(INSTRUMENTS_MAX <= u32::MAX as usize && ACCOUNTS_MAX <= u32::MAX as usize && BOOKINGS_MAX <= u32::MAX as usize);

@@ -7,11 +7,11 @@ use nevertwice_api::person::SaleKey;
 use nevertwice_api::{Answer, Backend, Level, Levels, Request};
 use nevertwice_core::{Action, Command, Intent, Name, Position, Query, ShardId, View};
 use nevertwice_local::clock::Clock;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Duration, Instant, timeout, timeout_at};
 
-use crate::access::Credentials;
-use crate::config::Config;
+use crate::access::Door;
+use crate::config::{Config, Networks};
 use crate::convert;
 use crate::hosts::Hosts;
 use crate::metrics::Metrics;
@@ -39,13 +39,17 @@ pub(crate) struct App {
     pub(crate) gateway: Arc<dyn PaymentGateway>,
     /// The sandbox, if it is the gateway: its pages confirm payments on nobody's word but their own.
     pub(crate) sandbox: Option<Arc<Sandbox>>,
-    pub(crate) credentials: Credentials,
+    pub(crate) door: Door,
+    pub(crate) trusted_proxies: Networks,
     pub(crate) hosts: Hosts,
     pub(crate) limits: Limits,
     pub(crate) retention_ms: i64,
     pub(crate) hold_ms: i64,
+    pub(crate) sweep_ms: u64,
     pub(crate) closing_grace_ms: i64,
     pub(crate) stopping: AtomicBool,
+    /// Whether those who have not sent their whole request yet are told that it is too late.
+    pub(crate) last_call: watch::Sender<bool>,
     pub(crate) under_way: AtomicUsize,
     /// Held by everything that has to be finished before the server stops.
     pub(crate) work: mpsc::Sender<()>,
@@ -74,13 +78,16 @@ impl App {
             clock: parts.clock,
             gateway,
             sandbox,
-            credentials: Credentials::new(config.operator_key.as_ref(), config.service_key.as_ref()),
+            door: Door::of(config),
+            trusted_proxies: config.trusted_proxies.clone(),
             hosts: Hosts::of(config),
             limits: config.limits(),
             retention_ms: config.retention_ms,
             hold_ms: config.hold_ms,
+            sweep_ms: config.sweep_ms,
             closing_grace_ms: config.closing_grace_ms,
             stopping: AtomicBool::new(false),
+            last_call: watch::Sender::new(false),
             under_way: AtomicUsize::new(0),
             work,
             person_secret: parts.person_secret,
@@ -94,6 +101,12 @@ impl App {
 
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Ready once what has not arrived is not waited for any more.
+    pub(crate) async fn last_call(&self) {
+        // Its other end is in this same place, so it never closes.
+        let _ = self.last_call.subscribe().wait_for(|told| *told).await;
     }
 
     /// Submits a command and waits for its answer, within the deadline. It stands in the queue once this was first polled,

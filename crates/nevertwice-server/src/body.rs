@@ -4,10 +4,11 @@ use axum::body::Body;
 use axum::http::{HeaderMap, header};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
-use nevertwice_api::ErrorCode;
+use nevertwice_api::{ErrorCode, Failure};
 use serde::Deserialize;
-use tokio::time::{Duration, timeout};
+use tokio::time::sleep;
 
+use crate::app::App;
 use crate::named::Named;
 use crate::refusal::Refusal;
 
@@ -15,10 +16,13 @@ use crate::refusal::Refusal;
 const DISCARD_MAX: usize = 1 << 20;
 
 /// Reads the whole body.
-pub(crate) async fn read(body: Body, headers: &HeaderMap, bytes_max: usize, within: Duration) -> Result<Bytes, Refusal> {
-    match timeout(within, collect(body, headers, bytes_max)).await {
-        Ok(collected) => collected,
-        Err(_) => Err(Refusal::new(
+pub(crate) async fn read(app: &App, body: Body, headers: &HeaderMap, bytes_max: usize) -> Result<Bytes, Refusal> {
+    let within = app.limits.request_read;
+    tokio::select! {
+        biased;
+        collected = collect(body, headers, bytes_max) => collected,
+        () = app.last_call() => Err(Failure::ShuttingDown.into()),
+        () = sleep(within) => Err(Refusal::new(
             ErrorCode::RequestTimeout,
             format!("The body did not arrive whole within {} ms", within.as_millis()),
             "Send it again with the same key",

@@ -89,8 +89,7 @@ impl Call {
         let expires_at = intent::expires_at(headers)?;
         let levels = intent::ack_levels(headers)?;
         body::check_media_type(headers, &["application/json"])?;
-        let limits = &self.app.limits;
-        let bytes = body::read(self.body.take(), headers, limits.body_bytes_max, limits.request_read).await?;
+        let bytes = body::read(&self.app, self.body.take(), headers, self.app.limits.body_bytes_max).await?;
         let Self { app, caller, .. } = *self;
         let intent = Intent { principal: caller.principal.clone(), key, fingerprint: [0; 32], expires_at };
         Ok(CommandCall { app, caller, intent, levels, bytes })

@@ -1,6 +1,7 @@
 //! One connection: what is refused for a request's head alone, the number of requests under way, and panics that end in an answer.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,18 +20,20 @@ use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tower::Service as _;
 
-use crate::app::App;
+use crate::app::{App, Limits};
 use crate::metrics::RouteNumber;
+use crate::peer::Peer;
 use crate::refusal::Refusal;
+use crate::socket::Socket;
 
-/// How many times the bounds of a head are read before the connection is just cut, so that who is somewhat over them gets to
-/// read why.
+/// How many times the bounds of a head are read before it is refused unread, so that a request which is somewhat over them counts
+/// as one, and its connection goes on.
 const HEAD_GRACE: usize = 4;
 
 /// How many header lines hyper reads without help of the heap.
 const HEADERS_ON_STACK: usize = 100;
 
-/// What answers the requests of a connection.
+/// What answers requests, whatever their connection.
 #[derive(Clone)]
 pub(crate) struct Service {
     app: Arc<App>,
@@ -43,9 +46,17 @@ impl Service {
     }
 }
 
+/// What answers the requests of one connection.
+struct Connected {
+    service: Service,
+    /// The address of the other end.
+    address: IpAddr,
+}
+
 /// Serves a connection in a task of its own.
-pub(crate) fn serve(stream: TcpStream, service: Service, connections: &GracefulShutdown, place: OwnedSemaphorePermit) {
+pub(crate) fn serve(stream: TcpStream, address: IpAddr, service: Service, connections: &GracefulShutdown, place: OwnedSemaphorePermit) {
     let _ = stream.set_nodelay(true);
+    let socket = Socket::new(stream, Arc::clone(&service.app));
     let limits = &service.app.limits;
     let mut builder = http1::Builder::new();
     // Beyond hyper's own bound the heads of all requests would be read with the help of the heap, which costs some percent.
@@ -58,7 +69,7 @@ pub(crate) fn serve(stream: TcpStream, service: Service, connections: &GracefulS
         .max_buf_size((limits.headers_bytes_max * HEAD_GRACE).max(64 * 1024))
         // A client that has sent its request and hangs up has still asked: its request is not dropped halfway.
         .half_close(true)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(socket), Connected { service, address });
     let connection = connections.watch(connection);
     tokio::spawn(async move {
         if let Err(error) = connection.await {
@@ -68,13 +79,14 @@ pub(crate) fn serve(stream: TcpStream, service: Service, connections: &GracefulS
     });
 }
 
-impl hyper::service::Service<Request<Incoming>> for Service {
+impl hyper::service::Service<Request<Incoming>> for Connected {
     type Response = Response<Body>;
     type Error = Infallible;
     type Future = Answering;
 
-    fn call(&self, request: Request<Incoming>) -> Answering {
-        let app = Arc::clone(&self.app);
+    fn call(&self, mut request: Request<Incoming>) -> Answering {
+        let Service { app, router } = &self.service;
+        let app = Arc::clone(app);
         if let Err(refusal) = check_head(&app, &request) {
             return Answering { answer: None, refused: Some(refusal), app };
         }
@@ -82,7 +94,9 @@ impl hyper::service::Service<Request<Incoming>> for Service {
             app.under_way.fetch_sub(1, Ordering::Relaxed);
             return Answering { answer: None, refused: Some(Failure::Overloaded.into()), app };
         }
-        let answer = self.router.clone().call(request.map(Body::new));
+        let peer = Peer::of(self.address, request.headers(), &app.trusted_proxies);
+        request.extensions_mut().insert(peer);
+        let answer = router.clone().call(request.map(Body::new));
         Answering { answer: Some(Box::pin(answer)), refused: None, app }
     }
 }
@@ -91,15 +105,20 @@ fn check_head(app: &App, request: &Request<Incoming>) -> Result<(), Refusal> {
     let limits = &app.limits;
     let bytes = head_bytes(request.headers()) + request.uri().path_and_query().map_or(0, |target| target.as_str().len());
     if bytes > limits.headers_bytes_max || request.headers().len() > limits.headers_max {
-        return Err(Refusal::new(
-            ErrorCode::HeadersTooLarge,
-            format!("The request's head has more than {} bytes or {} header lines", limits.headers_bytes_max, limits.headers_max),
-            "Send fewer or shorter headers",
-        )
-        .figure("headers_bytes_max", limits.headers_bytes_max)
-        .figure("headers_max", limits.headers_max));
+        return Err(head_too_large(limits));
     }
     app.hosts.check(request.headers())
+}
+
+/// A head that is larger than the server takes.
+pub(crate) fn head_too_large(limits: &Limits) -> Refusal {
+    Refusal::new(
+        ErrorCode::HeadersTooLarge,
+        format!("The request's head has more than {} bytes or {} header lines", limits.headers_bytes_max, limits.headers_max),
+        "Send fewer or shorter headers",
+    )
+    .figure("headers_bytes_max", limits.headers_bytes_max)
+    .figure("headers_max", limits.headers_max)
 }
 
 fn head_bytes(headers: &HeaderMap) -> usize {

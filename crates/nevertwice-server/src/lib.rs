@@ -28,15 +28,17 @@ mod named;
 mod openapi;
 mod own;
 mod payment;
+mod peer;
 mod person_secret;
 mod refusal;
 mod reply;
 mod router;
 mod routes;
 mod server;
+mod socket;
 mod steward;
 
-pub use access::Access;
+pub use access::{Access, Role};
 pub use config::Config;
 pub use error::StartError;
 pub use local::open_local;

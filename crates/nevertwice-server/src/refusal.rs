@@ -48,6 +48,13 @@ impl Refusal {
         self
     }
 
+    /// The same refusal with other advice: what to do next depends on what was asked.
+    pub(crate) fn but_next(mut self, next: &str) -> Self {
+        let problem = &mut self.0.problem;
+        problem.detail = format!("{}. Nothing was done. {next}.", problem.title);
+        self
+    }
+
     /// Adds a figure.
     pub(crate) fn figure(mut self, name: &str, value: impl Serialize) -> Self {
         if let Ok(value) = serde_json::to_value(value) {
@@ -84,7 +91,8 @@ impl Refusal {
         if code == ErrorCode::CredentialsMissing {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if code == ErrorCode::RequestTimeout {
+        // What is left of its body may still come, and would be taken for the next request.
+        if matches!(code, ErrorCode::RequestTimeout | ErrorCode::ShuttingDown) {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         if let Some(allow) = allow {

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use crate::app::App;
 use crate::call::{Call, Unread};
 use crate::metrics::RouteNumber;
+use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 use crate::routes::{ROUTES, Route};
@@ -71,7 +72,9 @@ async fn answer(app: Arc<App>, number: RouteNumber, route: &'static Route, reque
 
 async fn run(app: Arc<App>, route: &'static Route, request: Box<Request>) -> Result<Reply, Refusal> {
     let (mut parts, body) = request.into_parts();
-    let caller = app.credentials.admit(route.access, &parts.headers)?;
+    let peer = parts.extensions.get::<Peer>().ok_or_else(|| Refusal::internal("a request from nowhere"))?.0;
+    let caller = app.door.admit(route.access, &parts.headers, peer)?;
+    tracing::debug!(endpoint = route.word, credential = caller.name.as_str(), %peer, "let in");
     let names = if route.path.contains('{') {
         Some(RawPathParams::from_request_parts(&mut parts, &()).await.map_err(|_| {
             Refusal::new(

@@ -1,14 +1,14 @@
 //! A running server: its socket, its connections, its steward, and its end.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use hyper_util::server::graceful::GracefulShutdown;
 use nevertwice_api::{Backend, ErrorCode};
 use nevertwice_local::clock::{Clock, SystemClock};
-use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::{Duration, timeout};
 
 use crate::app::App;
@@ -22,6 +22,9 @@ use crate::steward::Steward;
 
 /// How long the server waits after a socket error, for instance when it has too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// How long the server waits once more, at the end of the drain, for those who have not sent their whole request and are told so.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// What a server is put together from.
 pub struct Parts {
@@ -128,23 +131,29 @@ impl Server {
                 () = &mut stop => break,
                 accepted = accept(&listener, &places) => accepted,
             };
-            if let Some((stream, place)) = accepted {
-                connection::serve(stream, service.clone(), &connections, place);
+            if let Some(Accepted { stream, address, place }) = accepted {
+                connection::serve(stream, address, service.clone(), &connections, place);
             }
         }
         tracing::info!("stopping: nothing new is accepted, what is under way is finished");
         app.stopping.store(true, Ordering::Relaxed);
         drop(listener);
         stopping.send_replace(true);
-        let under_way = async {
+        let last_call = app.last_call.clone();
+        let mut under_way = std::pin::pin!(async {
             connections.shutdown().await;
             // The handlers are gone, and so are their shares; what goes on without its client is waited for as well.
             drop(service);
             let _ = steward.await;
             drop(app);
             while finished.recv().await.is_some() {}
-        };
-        match timeout(drain, under_way).await {
+        });
+        let mut drained = timeout(drain, &mut under_way).await;
+        if drained.is_err() {
+            last_call.send_replace(true);
+            drained = timeout(LAST_WORDS, under_way).await;
+        }
+        match drained {
             Ok(()) => tracing::info!("everything that was under way is finished"),
             Err(_) => {
                 tracing::warn!(drain_ms = drain.as_millis(), "some requests were not finished in time; their keys tell what became of them")
@@ -153,10 +162,17 @@ impl Server {
     }
 }
 
-async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<(tokio::net::TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+/// A connection that was accepted, and its place among all of them.
+struct Accepted {
+    stream: TcpStream,
+    address: IpAddr,
+    place: OwnedSemaphorePermit,
+}
+
+async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<Accepted> {
     let place = Arc::clone(places).acquire_owned().await.ok()?;
     match listener.accept().await {
-        Ok((stream, _)) => Some((stream, place)),
+        Ok((stream, address)) => Some(Accepted { stream, address: address.ip(), place }),
         Err(error) => {
             tracing::warn!(%error, "a connection could not be accepted");
             tokio::time::sleep(ACCEPT_PAUSE).await;

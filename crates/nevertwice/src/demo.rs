@@ -27,6 +27,9 @@ pub(crate) struct DemoArgs {
     /// Where the HTML report goes.
     #[arg(long, value_name = "FILE", default_value = "nevertwice-demo.html")]
     report: PathBuf,
+    /// A fiftieth of the crowd: for a first look, in a few seconds.
+    #[arg(long)]
+    small: bool,
     /// Leaves the server up in the end, until this process is stopped.
     #[arg(long)]
     stay: bool,
@@ -79,7 +82,7 @@ impl DemoArgs {
     /// Runs the crowd against the server, and kills it half way. The server is ended in the end.
     async fn drive(&self, folder: &Path) -> Result<Demo, Box<dyn Error>> {
         let mut server = serve(folder, "127.0.0.1:0")?;
-        let mut options = Options::new(&server.url, self.seed);
+        let mut options = if self.small { Options::small(&server.url, self.seed) } else { Options::new(&server.url, self.seed) };
         options.progress = true;
         let restart_killed = async || {
             server.kill();

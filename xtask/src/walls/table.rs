@@ -50,7 +50,7 @@ pub(crate) const WALLS: &[Wall] = &[
         ],
         // The digest asks the operating system for the processor's features on ARM, through libc and without std.
         elsewhere: &["libc"],
-        control: "hashbrown",
+        control: "siphasher",
         why: "the core is a pure function: no std, no serde, no runtime, no clock, no chance, no I/O",
     },
     Wall {

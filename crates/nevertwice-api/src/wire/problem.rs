@@ -25,7 +25,7 @@ pub struct Problem {
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     #[schema(value_type = Object)]
     pub figures: serde_json::Map<String, serde_json::Value>,
-    /// The shard's position as of which this is said; absent where no shard was asked.
+    /// The shard's position as of which this is said; absent where no shard was asked, or there is no such shard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<String>,
 }

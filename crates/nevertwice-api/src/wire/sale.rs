@@ -7,6 +7,11 @@ use utoipa::ToSchema;
 use crate::Level;
 use crate::person::reference;
 
+/// Reads a member that may be absent but not null: a null that somebody's code made of a missing owner must not name nobody.
+fn named<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(deserializer).map(Some)
+}
+
 /// Reads a member that may be null but not absent.
 fn said<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
     Option::deserialize(deserializer)
@@ -352,10 +357,12 @@ pub struct Confirmed {
 #[serde(deny_unknown_fields)]
 pub struct Release {
     /// The payment that owns the booking.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "named", skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub payment: Option<String>,
     /// The idempotency key with which the same principal booked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "named", skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub booked_with: Option<String>,
 }
 

@@ -71,6 +71,22 @@ impl Options {
             progress: false,
         }
     }
+
+    /// The same in small, for a first look: all the players and goals, and a fiftieth of the crowd.
+    pub fn small(base_url: impl Into<String>, seed: u64) -> Self {
+        let level = |level: &str, cap, wanted_per_mille| LevelPlan { level: level.to_owned(), cap, wanted_per_mille };
+        Self {
+            accounts: 24,
+            orders: 1_500,
+            candidates: 700,
+            levels: vec![level("A", 180, 500), level("B", 150, 300), level("C", 60, 200)],
+            total_cap: 350,
+            arrivals_within: Duration::from_secs(2),
+            market_connections: 8,
+            sale_connections: 12,
+            ..Self::new(base_url, seed)
+        }
+    }
 }
 
 /// Why a demonstration cannot be run to its end.

@@ -2,24 +2,13 @@
 
 use std::time::Duration;
 
-use nevertwice_bots::demo::{Demo, DemoError, LevelPlan, Options, run};
+use nevertwice_bots::demo::{Demo, DemoError, Options, run};
 use nevertwice_bots::report::text;
 
 use crate::server::{Plant, Server};
 
 fn small(server: &Server, seed: u64) -> Options {
-    let level = |level: &str, cap, wanted_per_mille| LevelPlan { level: level.into(), cap, wanted_per_mille };
-    Options {
-        accounts: 24,
-        orders: 1_500,
-        candidates: 700,
-        levels: vec![level("A", 180, 500), level("B", 150, 300), level("C", 60, 200)],
-        total_cap: 350,
-        arrivals_within: Duration::from_secs(2),
-        market_connections: 8,
-        sale_connections: 12,
-        ..Options::new(server.base_url(), seed)
-    }
+    Options::small(server.base_url(), seed)
 }
 
 async fn demo(plant: Plant) -> Demo {

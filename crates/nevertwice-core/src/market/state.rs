@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::amount::add;
 use crate::fields::words;
-use crate::table::{Seed, Tables};
+use crate::table::{Seed, Table};
 use crate::{AccountClass, ApplyError, MarketLimits, MarketMode, Name, curve};
 
 words! {
@@ -30,8 +30,8 @@ pub(crate) struct Market {
     /// moves cash and debt alike and so leaves it; only repricing and settling change it.
     pub(crate) house_loss: i64,
     instruments: Vec<Instrument>,
-    instrument_numbers: Tables<(Name, u32)>,
-    accounts: Tables<Account>,
+    instrument_numbers: Table<(Name, u32)>,
+    accounts: Table<Account>,
 }
 
 pub(crate) struct Instrument {
@@ -120,8 +120,8 @@ impl Market {
             issuance: 0,
             house_loss: 0,
             instruments: Vec::new(),
-            instrument_numbers: Tables::new(seed),
-            accounts: Tables::new(seed),
+            instrument_numbers: Table::new(seed),
+            accounts: Table::new(seed),
         }
     }
 
@@ -161,7 +161,7 @@ impl Market {
         Ok(())
     }
 
-    pub(crate) const fn accounts(&self) -> &Tables<Account> {
+    pub(crate) const fn accounts(&self) -> &Table<Account> {
         &self.accounts
     }
 

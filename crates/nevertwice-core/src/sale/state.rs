@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use crate::fields::words;
 use crate::limits::SEATS_MAX;
-use crate::table::{Seed, Tables};
+use crate::table::{Seed, Table};
 use crate::{ApplyError, CandidateId, IdempotencyKey, Name, PaymentId, PaymentUrl, Position, Principal, Rejection};
 
 words! {
@@ -50,8 +50,8 @@ pub(crate) struct Sale {
     pub(crate) seats: u32,
     // Numbers up to `seats` that no live booking has. A counter that went down on a release would give one out twice.
     free: BTreeSet<u32>,
-    candidates: Tables<Candidate>,
-    bookings: Tables<Booking>,
+    candidates: Table<Candidate>,
+    bookings: Table<Booking>,
 }
 
 pub(crate) struct Level {
@@ -90,8 +90,8 @@ impl Sale {
             levels,
             seats: 0,
             free: BTreeSet::new(),
-            candidates: Tables::new(seed),
-            bookings: Tables::new(seed),
+            candidates: Table::new(seed),
+            bookings: Table::new(seed),
         }
     }
 
@@ -125,13 +125,15 @@ impl Sale {
         }
         let mut free: BTreeSet<u32> = (1..=seats).collect();
         let mut taken_twice = false;
-        self.bookings.for_each(|booking| taken_twice |= booking.state.is_live() && !free.remove(&booking.seat));
+        for booking in self.bookings.iter() {
+            taken_twice |= booking.state.is_live() && !free.remove(&booking.seat);
+        }
         self.seats = seats;
         self.free = free;
         if taken_twice { Err(ApplyError::Inconsistent("seat")) } else { Ok(()) }
     }
 
-    pub(crate) const fn candidates(&self) -> &Tables<Candidate> {
+    pub(crate) const fn candidates(&self) -> &Table<Candidate> {
         &self.candidates
     }
 
@@ -149,7 +151,7 @@ impl Sale {
         self.candidates.insert(hash, candidate);
     }
 
-    pub(crate) const fn bookings(&self) -> &Tables<Booking> {
+    pub(crate) const fn bookings(&self) -> &Table<Booking> {
         &self.bookings
     }
 

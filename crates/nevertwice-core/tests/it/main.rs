@@ -12,6 +12,7 @@ mod orders;
 mod origin;
 mod precedence;
 mod sale_edges;
+mod scans;
 mod support;
 mod text;
 mod workload;

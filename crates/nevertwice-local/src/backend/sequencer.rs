@@ -18,6 +18,9 @@ use crate::states::{Seed, States, push_entry};
 /// How often the sequencer lets others run before it sleeps.
 const YIELDS: usize = 8;
 
+/// How many items are looked at together before the first of them is decided.
+const AHEAD: usize = 8;
+
 /// A shard, and which of its positions are durable.
 struct Shard {
     state: State,
@@ -166,7 +169,15 @@ impl Sequencer {
                 poisoned: self.handoff.poisoned(),
                 full: self.room.left_bytes().is_some_and(|left| left < self.limits.room_bytes),
             };
-            for item in turn.drain(..) {
+            let mut items = turn.drain(..);
+            let mut read_ahead = 0;
+            loop {
+                if read_ahead == 0 {
+                    self.read_ahead(items.as_slice().iter().take(AHEAD));
+                    read_ahead = AHEAD;
+                }
+                let Some(item) = items.next() else { break };
+                read_ahead -= 1;
                 if stop {
                     item.fail(Failure::ShuttingDown);
                 } else {
@@ -176,11 +187,25 @@ impl Sequencer {
                     }
                 }
             }
+            drop(items);
             self.hand_over();
         }
         // What came behind the last thing: nothing was done.
         while let Ok(item) = self.items.try_recv() {
             item.fail(Failure::ShuttingDown);
+        }
+    }
+
+    /// Lets the commands of one shard wait for memory together, before the first of them is decided.
+    fn read_ahead<'a>(&self, items: impl Iterator<Item = &'a Item>) {
+        let mut requests = items.filter_map(|item| match item {
+            Item::Submit(request, _) => Some(request),
+            _ => None,
+        });
+        let Some(first) = requests.next() else { return };
+        if let Some(shard) = self.shards.get(&first.shard) {
+            let others = requests.filter(|request| request.shard == first.shard).map(|request| &request.command);
+            shard.state.touch(std::iter::once(&first.command).chain(others));
         }
     }
 

@@ -6,6 +6,9 @@ use nevertwice_core::limits::{HOLD_MS_MAX, RETENTION_MS_MAX, RETENTION_MS_MIN};
 use super::{Config, Secret};
 use crate::error::StartError;
 
+/// How often a hold is looked at, at least, before it ends.
+pub(crate) const SWEEPS_A_HOLD: u64 = 4;
+
 /// The shortest and the longest key of a caller.
 const KEY_BYTES: std::ops::RangeInclusive<usize> = 16..=512;
 
@@ -80,7 +83,7 @@ impl Config {
         if self.lease_ms >= self.retention_ms {
             wrong.push("`lease_ms` must be shorter than `retention_ms`: a claim must not outlive the memory of its key".to_owned());
         }
-        if i128::from(self.sweep_ms) * 4 > i128::from(self.hold_ms) {
+        if i128::from(self.sweep_ms) * i128::from(SWEEPS_A_HOLD) > i128::from(self.hold_ms) {
             wrong.push("`sweep_ms` must be at most a quarter of `hold_ms`: holds have to end on time".to_owned());
         }
         if self.hold_ms >= self.retention_ms {

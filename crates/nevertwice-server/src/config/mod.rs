@@ -5,9 +5,12 @@
 
 mod check;
 mod load;
+mod networks;
 mod secret;
 mod settings;
 
+pub(crate) use check::SWEEPS_A_HOLD;
 pub use load::{Sources, environment, load};
+pub use networks::Networks;
 pub use secret::Secret;
 pub use settings::{Config, SETTINGS, Setting};

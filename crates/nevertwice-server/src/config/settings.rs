@@ -7,7 +7,7 @@ use nevertwice_api::Level;
 use serde::Deserialize;
 use tokio::time::Duration;
 
-use super::Secret;
+use super::{Networks, Secret};
 use crate::app::Limits;
 
 /// A setting, for the docs.
@@ -56,6 +56,8 @@ settings! {
     operator_key: Option<Secret> = None, "";
     /// The key with which a service acts for principals: orders, bookings and reads. It is never logged.
     service_key: Option<Secret> = None, "";
+    /// Proxies whose `X-Forwarded-For` is believed: addresses and networks, separated by commas. From others the header is ignored, and the address of a caller is that of the connection.
+    trusted_proxies: Networks = Networks::default(), "";
     /// What is logged, as a filter of targets and levels.
     log: String = "info".to_owned(), "info";
     /// Whether the log is written as JSON.
@@ -80,7 +82,7 @@ settings! {
     answer_deadline_ms: u64 = 10_000, "10000";
     /// How long a request's head, and then its body, may take to arrive.
     request_read_ms: u64 = 30_000, "30000";
-    /// How long the server waits at its end for what is under way.
+    /// How long the server waits at its end for what is under way. Whose body is not there by then is told `shutting_down`, for which there is one second more.
     drain_ms: u64 = 15_000, "15000";
     /// The largest body of a request.
     body_bytes_max: usize = 262_144, "262144";

@@ -1,7 +1,7 @@
 //! What the core's rejections say to people: what was wrong, that nothing was done, and what to do.
 
 use nevertwice_api::{ErrorCode, wire};
-use nevertwice_core::{Position, Rejection};
+use nevertwice_core::{Action, Position, Rejection};
 
 use super::quote;
 use crate::refusal::Refusal;
@@ -9,7 +9,18 @@ use crate::refusal::Refusal;
 /// A rejection as the wire shows it, with the figures of this time.
 pub(crate) fn refuse(rejection: &Rejection, position: Position) -> Refusal {
     let (wrong, next) = describe(rejection);
-    figures(Refusal::new(ErrorCode::from(rejection), wrong, next), rejection).at(position)
+    let refusal = figures(Refusal::new(ErrorCode::from(rejection), wrong, next), rejection);
+    // A shard without an entry has no history, and so no position in it.
+    if position.seq == 0 { refusal } else { refusal.at(position) }
+}
+
+/// What to do next where a figure of the command would be too large; none if the usual advice fits, to ask for fewer shares.
+pub(crate) const fn smaller(action: &Action) -> Option<&'static str> {
+    match action {
+        Action::Reprice(_) => Some("Choose a smaller base"),
+        Action::SettleInstrument(_) => Some("Choose a smaller price"),
+        _ => None,
+    }
 }
 
 fn figures(refusal: Refusal, rejection: &Rejection) -> Refusal {

@@ -46,7 +46,7 @@ pub(crate) async fn place(call: Box<Call>) -> Result<Reply, Refusal> {
     body::check_media_type(&parts.headers, &["application/x-ndjson", "application/ndjson"])?;
     let limits = &app.limits;
     let bytes_max = limits.batch_lines_max.saturating_mul(limits.batch_line_bytes_max.saturating_add(1));
-    let bytes = body::read(body.take(), &parts.headers, bytes_max, limits.request_read).await?;
+    let bytes = body::read(&app, body.take(), &parts.headers, bytes_max).await?;
     let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).collect();
     if lines.len() > limits.batch_lines_max {
         return Err(Refusal::new(

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use nevertwice_api::{ErrorCode, wire};
 use nevertwice_core::{
-    self as core, BookingOwner, BookingState, BookingView, CandidateId, IdempotencyKey, Intent, PaymentId, Position, Query, Rejection,
-    ReleaseReason, ScanCursor, ShardId, View,
+    self as core, BookingOwner, BookingState, BookingView, CandidateId, IdempotencyKey, PaymentId, Position, Query, ReleaseReason,
+    ScanCursor, ShardId, View,
 };
 
-use super::shared::{decide, read};
+use super::shared::{decide, is_new, read};
 use crate::access::{Caller, Role};
 use crate::app::{App, ReadOf};
 use crate::body;
 use crate::call::{Call, CommandCall, read_name};
-use crate::convert::{self, code, email};
+use crate::convert::{code, email};
 use crate::intent;
 use crate::payment::{BookingNow, Closed, close_payment, confirm, read_booking};
 use crate::refusal::Refusal;
@@ -121,7 +121,6 @@ pub(crate) async fn release(call: Box<Call>) -> Result<Reply, Refusal> {
 
 async fn close_and_release(call: &CommandCall, sale: ShardId, booking: Position, owner: Option<BookingOwner>) -> Result<Reply, Refusal> {
     let (name, id) = (sale.name.clone(), booking.to_string());
-    let path_names = [name.as_str(), &id];
     let BookingNow { view: present, position, .. } = read_booking(&call.app, &sale, booking).await?;
     check_principal(&call.caller, &present, position)?;
     let (owner, reason) = match owner {
@@ -129,9 +128,10 @@ async fn close_and_release(call: &CommandCall, sale: ShardId, booking: Position,
         // An operator releases on behalf of whoever owns the booking now.
         None => (present_owner(&present), ReleaseReason::Operator),
     };
-    let closed = is_new(call, &sale, &path_names).await? && close_before_release(call, &sale, &present, &owner).await?;
+    let operation = ["release_booking", name.as_str(), &id];
+    let closed = is_new(call, &sale, &operation).await? && close_before_release(call, &sale, &present, &owner).await?;
     let action = core::ReleaseBooking { booking, owner, reason };
-    let answer = decide::<wire::Released>(call, sale, &path_names, action.into(), StatusCode::OK).await;
+    let answer = decide::<wire::Released>(call, sale, &operation[1..], action.into(), StatusCode::OK).await;
     if !closed {
         return answer;
     }
@@ -141,23 +141,6 @@ async fn close_and_release(call: &CommandCall, sale: ShardId, booking: Position,
             "Ask again with the same key; what is left is released at the end of its hold",
         )
     })
-}
-
-/// Whether the key is a new one, in time. What would be replayed or refused must not close a payment.
-async fn is_new(call: &CommandCall, sale: &ShardId, path_names: &[&str]) -> Result<bool, Refusal> {
-    let mut operation = vec!["release_booking"];
-    operation.extend_from_slice(path_names);
-    let Intent { principal, key, fingerprint, expires_at } = call.intent(&operation)?;
-    let ReadOf { view, position, .. } = call.app.read(sale.clone(), Query::Intent { principal, key }, None).await?;
-    let View::Intent(known) = view else { return Err(Refusal::internal("a view of another kind than its query")) };
-    match known {
-        Some(known) if known.intent.fingerprint == fingerprint => Ok(false),
-        Some(known) => Err(convert::refuse(&Rejection::FingerprintMismatch { position: known.position }, position)),
-        None => match expires_at.filter(|expires_at| *expires_at <= call.app.clock.now_ms()) {
-            Some(expires_at) => Err(convert::refuse(&Rejection::IntentExpired { expires_at }, position)),
-            None => Ok(true),
-        },
-    }
 }
 
 fn present_owner(booking: &BookingView) -> BookingOwner {

@@ -1,11 +1,13 @@
 //! Sales and their lists.
 
 use axum::http::StatusCode;
-use nevertwice_api::wire;
+use nevertwice_api::{ErrorCode, wire};
+use nevertwice_core::limits::HOLD_MS_MAX;
 use nevertwice_core::{self as core, Query, ShardId, View};
 
-use super::shared::{decide, read, submit};
+use super::shared::{decide, is_new, read, submit};
 use crate::call::{Call, read_name};
+use crate::config::SWEEPS_A_HOLD;
 use crate::convert::{self, Listed as _};
 use crate::refusal::Refusal;
 use crate::reply::Reply;
@@ -14,15 +16,40 @@ pub(crate) async fn open(call: Box<Call>) -> Result<Reply, Refusal> {
     let call = call.command().await?;
     let body: wire::OpenSale = call.body()?;
     let sale = ShardId::sale(read_name("sale", &body.sale)?);
+    let hold_ms = body.hold_ms.unwrap_or(call.app.hold_ms);
+    let too_short = check_hold(hold_ms, call.app.sweep_ms);
+    if too_short.is_err() && is_new(&call, &sale, &["open_sale"]).await? {
+        too_short?;
+    }
     let action = core::OpenSale {
         levels: convert::level_caps(&body.levels)?,
         total_cap: body.total_cap,
-        hold_ms: body.hold_ms.unwrap_or(call.app.hold_ms),
+        hold_ms,
         opens_at: body.opens_at,
         closes_at: body.closes_at,
         retention_ms: body.retention_ms.unwrap_or(call.app.retention_ms),
     };
     decide::<wire::SaleOpened>(&call, sale, &[], action.into(), StatusCode::CREATED).await
+}
+
+/// Holds have to end on time, so what ends them has to come by often enough. Whoever opened a sale under a shorter sweep still
+/// gets its replay.
+fn check_hold(hold_ms: i64, sweep_ms: u64) -> Result<(), Refusal> {
+    let min = i64::try_from(sweep_ms.saturating_mul(SWEEPS_A_HOLD)).unwrap_or(i64::MAX);
+    if hold_ms >= min {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        ErrorCode::SettingOutOfRange,
+        format!(
+            "`hold_ms` is {hold_ms} and must be from {min} to {HOLD_MS_MAX}: holds are ended every {sweep_ms} ms, and that may be at most a quarter of a hold"
+        ),
+        "Choose a longer hold, or let the operator set a shorter `sweep_ms`",
+    )
+    .figure("setting", "hold_ms")
+    .figure("min", min)
+    .figure("max", HOLD_MS_MAX)
+    .figure("sweep_ms", sweep_ms))
 }
 
 pub(crate) async fn show(call: Box<Call>) -> Result<Reply, Refusal> {

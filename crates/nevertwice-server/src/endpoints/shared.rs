@@ -1,9 +1,9 @@
 //! What most endpoints do.
 
 use axum::http::StatusCode;
-use nevertwice_api::Answer;
 use nevertwice_api::wire::{Envelope, Read};
-use nevertwice_core::{Action, Decision, Intent, Query, ShardId, View};
+use nevertwice_api::{Answer, ErrorCode};
+use nevertwice_core::{Action, Decision, Intent, Query, Rejection, ShardId, View};
 use serde::Serialize;
 
 use crate::app::ReadOf;
@@ -34,7 +34,12 @@ pub(super) async fn submit<R: FromEntry>(
     action: Action,
     fresh: StatusCode,
 ) -> Result<Reply, Refusal> {
-    let envelope = envelope::<R>(call.app.submit(shard, intent, action, call.levels).await?)?;
+    let smaller = convert::smaller(&action);
+    let answer = call.app.submit(shard, intent, action, call.levels).await?;
+    let envelope = envelope::<R>(answer).map_err(|refusal| match smaller {
+        Some(next) if refusal.code() == ErrorCode::AmountTooLarge => refusal.but_next(next),
+        _ => refusal,
+    })?;
     Reply::command(&envelope, fresh, envelope.replayed)
 }
 
@@ -47,6 +52,22 @@ pub(crate) fn envelope<R: FromEntry>(answer: Answer) -> Result<Envelope<R>, Refu
     };
     let result = R::from_entry(&entry).ok_or_else(|| Refusal::internal("an entry of another kind than its command"))?;
     Ok(Envelope::new(result, replayed, answer.position, answer.levels))
+}
+
+/// Whether the intent is a new one, in time: for what is looked at before the shard is asked. What would be replayed or refused
+/// because of its key must not depend on it.
+pub(super) async fn is_new(call: &CommandCall, shard: &ShardId, operation: &[&str]) -> Result<bool, Refusal> {
+    let Intent { principal, key, fingerprint, expires_at } = call.intent(operation)?;
+    let ReadOf { view, position, .. } = call.app.read(shard.clone(), Query::Intent { principal, key }, None).await?;
+    let View::Intent(known) = view else { return Err(Refusal::internal("a view of another kind than its query")) };
+    match known {
+        Some(known) if known.intent.fingerprint == fingerprint => Ok(false),
+        Some(known) => Err(convert::refuse(&Rejection::FingerprintMismatch { position: known.position }, position)),
+        None => match expires_at.filter(|expires_at| *expires_at <= call.app.clock.now_ms()) {
+            Some(expires_at) => Err(convert::refuse(&Rejection::IntentExpired { expires_at }, position)),
+            None => Ok(true),
+        },
+    }
 }
 
 /// Reads, and answers with what `show` makes of it. `level` comes from the query.

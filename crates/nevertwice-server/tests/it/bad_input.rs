@@ -251,3 +251,63 @@ async fn an_array_is_no_object() {
     assert!(batch.text.contains("body_invalid"), "{}", batch.text);
     assert_eq!(state(&house).await, before);
 }
+
+/// Advice that nobody can follow is none: who sets a price has no shares to ask for.
+#[tokio::test]
+async fn what_to_do_about_an_amount_too_large_fits_the_command() {
+    let house = House::open().await.with_market().await;
+    let limits = json!({"quantity_max": 94_906_265, "holding_max": 94_906_265, "house_loss_max": 0});
+    let market = json!({"market": "big", "decimals": 0, "fee_bps": 0, "limits": limits, "mode": "open"});
+    house.post("/v1/markets", "1", market).await.result();
+    house.post("/v1/markets/big/instruments", "2", json!({"instrument": "I", "base": 1, "slope": 0})).await.result();
+    house.post("/v1/markets/big/accounts", "3", json!({"account": "a", "opening_balance": 90_000_000})).await.result();
+    let order = json!({"account": "a", "instrument": "I", "side": "buy", "quantity": 90_000_000});
+    house.post("/v1/markets/big/orders", "4", order).await.result();
+    let largest = 9_007_199_254_740_991_i64;
+    house.post("/v1/markets/big/instruments", "5", json!({"instrument": "J", "base": largest, "slope": 0})).await.result();
+    for (path, body, next) in [
+        ("orders", json!({"account": "a", "instrument": "J", "side": "buy", "quantity": 1}), "Ask for fewer shares."),
+        ("instruments/I/reprice", json!({"base": largest}), "Choose a smaller base."),
+        ("instruments/I/settle", json!({"price": largest}), "Choose a smaller price."),
+    ] {
+        let answer = house.post(format!("/v1/markets/big/{path}"), "6", body).await;
+        assert_eq!((answer.status, answer.code().as_str()), (409, "amount_too_large"), "{path}: {}", answer.text);
+        let detail = answer.json()["detail"].as_str().expect("a detail").to_owned();
+        assert!(detail.contains("Nothing was done") && detail.ends_with(next), "{path}: {detail}");
+    }
+}
+
+/// A market or sale that does not exist has no history: no position of it is told, and none is unknown.
+#[tokio::test]
+async fn what_does_not_exist_has_no_position() {
+    let house = House::open().await.with_market().await.with_sale().await;
+    let order = order_with("quantity", json!(1));
+    let booking = json!({"code": "A1", "level": "north"}).to_string();
+    let mut answers = vec![
+        ("unknown_market", house.send(Ask::post("/v1/markets/nowhere/orders", "k", order)).await),
+        ("unknown_sale", house.send(Ask::post("/v1/sales/nowhere/bookings", "k", booking)).await),
+        ("unknown_sale", house.post("/v1/sales/nowhere/bookings/1-1/release", "k", json!({})).await),
+    ];
+    for (code, path) in [
+        ("unknown_market", "/v1/markets/nowhere"),
+        ("unknown_market", "/v1/markets/nowhere/instruments/ARG/quote?side=buy&quantity=1"),
+        ("unknown_market", "/v1/markets/nowhere/acks/1-1"),
+        ("unknown_market", "/v1/markets/final/acks/1-1?level=journaled"),
+        ("unknown_sale", "/v1/sales/nowhere"),
+        ("unknown_sale", "/v1/sales/nowhere/acks/1-1"),
+        ("unknown_sale", "/v1/sales/wc/acks/1-1?level=journaled"),
+    ] {
+        answers.push((code, house.get(path).await));
+    }
+    for (code, answer) in answers {
+        assert_eq!((answer.status, answer.code().as_str()), (404, code), "{answer:?}");
+        assert!(answer.json().get("position").is_none() && !answer.text.contains("0-0"), "{answer:?}");
+        assert!(answer.headers.iter().all(|(_, value)| !value.contains("0-0")), "{answer:?}");
+    }
+    // What does exist has one, and positions that it never had.
+    let unknown = house.get("/v1/markets/wc/instruments/BRA").await;
+    assert!(unknown.json()["position"].as_str().is_some_and(|position| position.starts_with("1-")), "{unknown:?}");
+    for path in ["/v1/markets/wc/acks/1-999", "/v1/sales/final/acks/1-999?level=journaled"] {
+        assert_eq!(house.get(path).await.code(), "position_unknown", "{path}");
+    }
+}

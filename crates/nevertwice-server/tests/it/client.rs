@@ -113,6 +113,11 @@ pub(crate) async fn send_bytes(addr: SocketAddr, bytes: &[u8]) -> Answer {
     let mut stream = TcpStream::connect(addr).await.expect("the server accepts");
     // A server that has seen enough may close before all was sent.
     let _ = stream.write_all(bytes).await;
+    read_answer(stream).await
+}
+
+/// Reads what comes until the end.
+pub(crate) async fn read_answer(mut stream: TcpStream) -> Answer {
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer).await;
     read(&answer)

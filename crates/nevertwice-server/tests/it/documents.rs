@@ -123,7 +123,9 @@ fn the_page_about_the_api_is_up_to_date() {
          server describes itself as well: `GET /openapi.json`.\n\n\
          Bodies are JSON in UTF-8; unknown members are refused. Amounts, prices and quantities are whole numbers in the market's\n\
          unit. Every error is a problem (RFC 9457) of type `application/problem+json`, with a stable `code` whose page is at\n\
-         `/errors/{code}`; the pages are also [here](errors/README.md).\n\n\
+         `/errors/{code}`; the pages are also [here](errors/README.md). A head that is refused before there is a request has such an\n\
+         answer too (`head_malformed`, `headers_too_large`, `uri_too_long`), which ends its connection. The server speaks HTTP/1.1\n\
+         without TLS; a proxy in front of it speaks whatever else is wanted.\n\n\
          ## Headers\n\n\
          | header | where | meaning |\n|---|---|---|\n\
          | `Authorization: Bearer KEY` | all but what anyone may ask | the operator key or the service key; none if the server has none |\n\

@@ -39,8 +39,14 @@ pub(crate) struct Plan {
 
 impl Default for Plan {
     fn default() -> Self {
-        // The steward sweeps when a test says so: never by itself.
-        let config = Config { listen: ([127, 0, 0, 1], 0).into(), sweep_ms: 60_000, ..Config::default() };
+        // The steward sweeps when a test says so: never by itself. A machine that stands still for a while loses no answer by it.
+        let config = Config {
+            listen: ([127, 0, 0, 1], 0).into(),
+            sweep_ms: 60_000,
+            answer_deadline_ms: 600_000,
+            request_read_ms: 600_000,
+            ..Config::default()
+        };
         Self { config, gateway: None, wrap: Box::new(|backend| backend) }
     }
 }
@@ -60,7 +66,7 @@ impl House {
         Self::on(plan, TempDir::new().expect("a folder can be made"), START_MS).await
     }
 
-    async fn on(mut plan: Plan, folder: TempDir, now_ms: i64) -> Self {
+    pub(crate) async fn on(mut plan: Plan, folder: TempDir, now_ms: i64) -> Self {
         crate::secrets::listen_to_log();
         plan.config.data = data(&folder);
         let clock = Arc::new(ManualClock::new(now_ms));

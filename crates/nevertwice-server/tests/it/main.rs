@@ -6,6 +6,7 @@ mod configuration;
 mod documents;
 mod edges;
 mod faults;
+mod heads;
 mod house;
 mod keys;
 mod markets;

@@ -231,3 +231,23 @@ async fn with_another_gateway_there_is_no_sandbox_that_confirms() {
     assert_eq!(house.booking(&booked["result"]["booking"]).await["state"], "paying");
     assert_eq!(house.get("/v1/sales/final").await.result()["live"], 1);
 }
+
+/// The sandbox keeps what it was told in memory; what the booking says is not forgotten.
+#[tokio::test]
+async fn the_sandbox_forgets_a_declined_payment_at_a_restart_and_the_booking_nothing() {
+    let house = House::open().await.with_sale().await;
+    let (declined, paid) = (house.book("a", "A1", "north").await.json(), house.book("b", "B2", "north").await.json());
+    let page = |booked: &Value| path_of(&booked["state"]["payment_url"]);
+    house.send(Ask::new("POST", format!("{}/decline", page(&declined)))).await;
+    house.send(Ask::new("POST", format!("{}/pay", page(&paid)))).await;
+    assert!(house.get(page(&declined)).await.text.contains("was declined"));
+    let house = house.reopen(Plan::default()).await;
+    let shown = house.get(page(&declined)).await.text;
+    assert!(shown.contains("Pay for your seat") && !shown.contains("was declined"), "{shown}");
+    assert!(house.get(page(&paid)).await.text.contains("is paid"));
+    assert_eq!(house.booking(&declined["result"]["booking"]).await["state"], "paying");
+    // It can be declined, and paid, as before.
+    assert!(house.send(Ask::new("POST", format!("{}/decline", page(&declined)))).await.text.contains("was declined"));
+    assert!(house.send(Ask::new("POST", format!("{}/pay", page(&declined)))).await.text.contains("is paid"));
+    assert_eq!(house.booking(&declined["result"]["booking"]).await["state"], "paid");
+}

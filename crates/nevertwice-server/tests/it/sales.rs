@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::client::Ask;
-use crate::house::{House, path_of};
+use crate::house::{House, Plan, path_of};
 
 #[tokio::test]
 async fn a_booking_from_admission_to_payment() {
@@ -216,4 +216,59 @@ async fn another_spelling_of_the_same_code_and_address_is_a_replay() {
     // But for the hidden field, which people don't see and browsers may send.
     let unseen = json!({"code": "D4", "email": "dee@example.org", "level": "north", "website": ""});
     assert_eq!(house.post("/v1/sales/final/bookings", "a", unseen).await.json()["result"], first.json()["result"]);
+}
+
+/// The steward comes by every `sweep_ms`; a hold that is shorter than four of them would end far too late.
+#[tokio::test]
+async fn a_hold_is_at_least_four_sweeps_long() {
+    let short = |plan: &mut Plan, sweep_ms| plan.config.sweep_ms = sweep_ms;
+    let mut plan = Plan::default();
+    short(&mut plan, 5_000);
+    let house = House::with(plan).await;
+    let sale = |hold_ms: i64| json!({"sale": "final", "levels": [{"level": "n", "cap": 1}], "total_cap": 1, "hold_ms": hold_ms, "opens_at": 0, "closes_at": 1});
+    for hold_ms in [i64::MIN, 0, 1, 19_999] {
+        let answer = house.post("/v1/sales", "k", sale(hold_ms)).await;
+        assert_eq!((answer.status, answer.code().as_str()), (400, "setting_out_of_range"), "{answer:?}");
+        let problem = answer.json();
+        let figures = json!({"setting": "hold_ms", "min": 20_000, "max": 2_592_000_000_i64, "sweep_ms": 5_000});
+        assert_eq!(problem["figures"], figures);
+        let detail = problem["detail"].as_str().expect("a detail");
+        assert!([&hold_ms.to_string(), "20000", "5000"].iter().all(|figure| detail.contains(*figure)), "{detail}");
+    }
+    assert_eq!(house.get("/v1/sales/final").await.code(), "unknown_sale");
+    let opened = house.post("/v1/sales", "k", sale(20_000)).await;
+    assert_eq!((opened.status, &opened.result()["hold_ms"]), (201, &json!(20_000)));
+    // Under a longer sweep it is too short for a new sale; what was opened is replayed, and the key is for nothing else.
+    let mut plan = Plan::default();
+    short(&mut plan, 5_001);
+    let house = house.reopen(plan).await;
+    let replay = house.post("/v1/sales", "k", sale(20_000)).await;
+    assert_eq!((replay.status, replay.result()), (200, opened.result()));
+    assert_eq!(house.post("/v1/sales", "k", sale(19_999)).await.code(), "fingerprint_mismatch");
+    assert_eq!(house.post("/v1/sales", "other", sale(20_000)).await.code(), "setting_out_of_range");
+}
+
+/// A null that somebody's code made of an id it lost is not the operator's word that nobody need be named.
+#[tokio::test]
+async fn a_release_that_names_null_is_refused() {
+    let house = House::open().await.with_sale().await;
+    let booked = house.book("a", "A1", "north").await.json();
+    let (booking, payment) = (&booked["result"]["booking"], &booked["state"]["payment"]);
+    let release = format!("/v1/sales/final/bookings/{}/release", booking.as_str().expect("a booking's id"));
+    for body in [
+        json!({"payment": null}),
+        json!({"booked_with": null}),
+        json!({"payment": null, "booked_with": null}),
+        json!({"payment": payment, "booked_with": null}),
+    ] {
+        let answer = house.post(&release, "r", body.clone()).await;
+        assert_eq!((answer.status, answer.code().as_str()), (400, "body_invalid"), "{body}: {answer:?}");
+        let member = answer.json()["figures"]["member"].clone();
+        assert!(body[member.as_str().expect("a member is named")].is_null(), "{body}: {answer:?}");
+    }
+    assert_eq!(house.booking(booking).await["state"], "paying");
+    assert_eq!(house.post(&release, "r", json!({})).await.status, 200);
+    let document = house.get("/openapi.json").await.json();
+    let members = &document["components"]["schemas"]["Release"]["properties"];
+    assert_eq!((&members["payment"]["type"], &members["booked_with"]["type"]), (&json!("string"), &json!("string")), "{members}");
 }

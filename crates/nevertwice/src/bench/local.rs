@@ -1,7 +1,7 @@
 //! The in-process backend: independent callers, each waiting for its own answer, every "yes" fsynced.
 
 use std::error::Error;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use nevertwice_api::{Backend, Levels, NoObserver, Request};
@@ -70,40 +70,42 @@ async fn load(backend: &Arc<LocalBackend>, in_flight: usize, spread: Spread, tim
     for command in opening(INSTRUMENTS, in_flight) {
         accepted(backend.as_ref(), command).await?;
     }
+    let traded: Vec<_> = match spread {
+        Spread::Hot => vec![instrument(0)],
+        Spread::All => (0..INSTRUMENTS).map(instrument).collect(),
+    };
+    let traded = Arc::new(traded);
+    // One for all: a histogram for each caller would be a hundred megabytes, which the processor's caches lack.
+    let latency = Arc::new(Mutex::new(Latency::new()));
     let start = Instant::now();
     let warm = start + time / 5;
     let end = start + time;
     let callers = (0..in_flight).map(|caller| {
-        let backend = Arc::clone(backend);
+        let (backend, traded, latency) = (Arc::clone(backend), Arc::clone(&traded), Arc::clone(&latency));
         tokio::spawn(async move {
             let account = account(caller);
-            let instruments: Vec<_> = match spread {
-                Spread::Hot => vec![instrument(0)],
-                Spread::All => (0..INSTRUMENTS).map(instrument).collect(),
-            };
-            let mut latency = Latency::new();
             let mut turn = 0_u64;
             loop {
                 // Both halves of a round trip go to the same instrument.
-                let which = (caller + turn as usize / 2 * 7) % instruments.len();
-                let order = order(&account, &instruments[which], turn, 1);
+                let which = (caller + turn as usize / 2 * 7) % traded.len();
+                let order = order(&account, &traded[which], turn, 1);
                 let asked = Instant::now();
                 if asked >= end {
-                    return Ok::<_, String>(latency);
+                    return Ok::<_, String>(());
                 }
                 accepted(backend.as_ref(), command((caller as u64) << 40 | turn, order)).await?;
                 if asked >= warm {
-                    latency.record(asked.elapsed());
+                    latency.lock().map_err(|error| error.to_string())?.record(asked.elapsed());
                 }
                 turn += 1;
             }
         })
     });
     let callers: Vec<_> = callers.collect();
-    let mut latency = Latency::new();
     for caller in callers {
-        latency.add(&caller.await??);
+        caller.await??;
     }
+    let latency = latency.lock().map_err(|error| error.to_string())?.clone();
     Ok(Run { per_second: latency.count() as f64 / (end - warm).as_secs_f64(), latency })
 }
 

@@ -1,0 +1,90 @@
+//! Who calls, once that is known and allowed; and on whose behalf.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::http::HeaderMap;
+use nevertwice_api::ErrorCode;
+use nevertwice_core::Principal;
+
+use super::rule::Role;
+use crate::refusal::Refusal;
+
+/// On whose behalf a service acts.
+const PRINCIPAL: &str = "principal";
+
+/// The principal of what the server does by itself. Nobody from outside may use it, or they could claim its keys.
+pub(crate) const OWN_PRINCIPAL: &str = "nevertwice";
+
+/// Whose intents those are that come with the operator's key and name nobody. A service can't use it, or it could take the
+/// operator's keys before the operator does.
+pub(super) const OPERATOR_PRINCIPAL: &str = "operator";
+
+/// By which credential somebody is known. It may be shown: it is a name, never the secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CredentialName {
+    /// None; the route asks for none.
+    Anyone,
+    /// None; the server has none and trusts whoever reaches its loopback address.
+    Local,
+    /// The configured `operator_key`.
+    Operator,
+    /// The configured `service_key`.
+    Service,
+    /// The API key of that id.
+    #[expect(dead_code, reason = "keys come with the keys file")]
+    Key(Arc<str>),
+}
+
+impl CredentialName {
+    /// The name: a word, or the id of an API key.
+    pub(crate) fn as_str(&self) -> &str {
+        match self {
+            Self::Anyone => "anyone",
+            Self::Local => "local",
+            Self::Operator => "operator",
+            Self::Service => "service",
+            Self::Key(id) => id,
+        }
+    }
+}
+
+/// Who calls, once that is known and allowed.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    pub(crate) role: Role,
+    pub(crate) principal: Principal,
+    /// By which credential they are known.
+    pub(crate) name: CredentialName,
+    /// From where the request came: the connection's address, or what a trusted proxy says of it.
+    pub(crate) peer: IpAddr,
+}
+
+pub(super) fn default_principal(text: &'static str) -> Result<Principal, Refusal> {
+    Principal::new(text).map_err(|_| Refusal::internal("a default principal that is none"))
+}
+
+/// The principal that a request names.
+pub(super) fn principal(headers: &HeaderMap) -> Result<Option<Principal>, Refusal> {
+    let mut lines = headers.get_all(PRINCIPAL).iter();
+    let Some(line) = lines.next() else { return Ok(None) };
+    if lines.next().is_some() {
+        return Err(invalid_principal("The Principal header came more than once"));
+    }
+    let text = line.to_str().map_err(|_| invalid_principal("The Principal header has characters that are not visible ASCII"))?;
+    outside_principal(text).map(Some)
+}
+
+/// Checks a principal that comes from outside.
+pub(crate) fn outside_principal(text: &str) -> Result<Principal, Refusal> {
+    if text == OWN_PRINCIPAL || text == OPERATOR_PRINCIPAL {
+        return Err(invalid_principal(
+            "The principals `nevertwice` and `operator` belong to the server's own work and to the operator's key",
+        ));
+    }
+    Principal::new(text).map_err(|error| invalid_principal(format!("The principal is not 1 to 128 visible ASCII characters: {error}")))
+}
+
+fn invalid_principal(wrong: impl AsRef<str>) -> Refusal {
+    Refusal::new(ErrorCode::PrincipalInvalid, wrong, "Send one principal of 1 to 128 visible ASCII characters, the same in every retry")
+}
