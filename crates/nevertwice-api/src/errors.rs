@@ -148,6 +148,9 @@ catalogue! {
     OutcomeUnknown = "outcome_unknown", 503, retry, "The answer did not come in time; the same key tells what became of it";
     ShuttingDown = "shutting_down", 503, retry, "The server is about to stop";
     PositionUnknown = "position_unknown", 404, final, "The position is not one of the shard's history";
+    HistoryUnavailable = "history_unavailable", 501, final, "This backend keeps no history that could be shown";
+    HistoryUnreadable = "history_unreadable", 503, retry, "What has happened can't be read now";
+    HistoryDamaged = "history_damaged", 500, final, "What has happened is not on the disk as it was written";
     InvariantBroken = "invariant_broken", 500, final, "A counter would have fallen below zero";
     Internal = "internal", 500, final, "A fault of the server";
 

@@ -139,3 +139,32 @@ tagged! {
         41 => CapsSet(CapsSet),
     }
 }
+
+impl Event {
+    /// The word of the command that made it.
+    #[must_use]
+    pub const fn command(&self) -> &'static str {
+        match self {
+            Self::MarketOpened(_) => "open_market",
+            Self::InstrumentListed(_) => "list_instrument",
+            Self::AccountOpened(_) => "open_account",
+            Self::OrderFilled(_) => "place_order",
+            Self::InstrumentRepriced(_) => "reprice",
+            Self::InstrumentFrozen(_) => "freeze",
+            Self::InstrumentUnfrozen(_) => "unfreeze",
+            Self::ModeSet(_) => "set_mode",
+            Self::InstrumentSettled(_) => "settle_instrument",
+            Self::HoldersPaid(_) => "pay_holders",
+            Self::SaleOpened(_) => "open_sale",
+            Self::CandidatesLoaded(_) => "load_candidates",
+            Self::CandidateAdmitted(_) => "admit",
+            Self::PaymentBegun(_) => "begin_payment",
+            Self::PaymentAttached(_) => "attach_payment",
+            Self::PaymentConfirmed(_) => "confirm_payment",
+            Self::BookingReleased(_) => "release_booking",
+            Self::HoldsExpired(_) => "expire_holds",
+            Self::SaleOpenSet(_) => "set_sale_open",
+            Self::CapsSet(_) => "set_caps",
+        }
+    }
+}

@@ -11,6 +11,7 @@
 use std::io;
 use std::sync::Arc;
 
+use crate::audit::is_audit;
 use crate::error::{IoFailure, OpenError};
 use crate::journal;
 use crate::snapshot;
@@ -73,7 +74,7 @@ fn read_marker(storage: &dyn Storage) -> Result<Option<JournalId>, OpenError> {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let names = storage.list().map_err(IoFailure::of("listing", ""))?;
-            return match names.iter().find(|name| journal::is_segment(name) || snapshot::is_snapshot(name)) {
+            return match names.iter().find(|name| journal::is_segment(name) || snapshot::is_snapshot(name) || is_audit(name)) {
                 Some(name) => Err(OpenError::Marker { what: format!("it is missing, though {name:?} is there") }),
                 None => Ok(None),
             };

@@ -6,16 +6,20 @@
 //! - [`folder`]: the data folder's marker (`format`) and its claim by one process.
 //! - [`journal`]: segments, frames, the writer, the scan at recovery.
 //! - [`snapshot`]: files of opaque records that let a recovery start late and a segment go.
+//! - `audit`: what operators did, in files that outlive the segments; `history` tells it.
 //! - [`storage`]: the only module that touches the disk, behind a trait that tests replace.
 //! - [`clock`]: the only module that reads the clock, likewise.
 //!
 //! What this crate never does: serialise the live state in the sequencer's way, retry a failed fsync, guess about damage, or
 //! make durability a matter of `Drop`.
 
+mod audit;
 mod backend;
 pub mod clock;
 pub mod error;
 pub mod folder;
+mod follow;
+mod history;
 pub mod inspect;
 pub mod journal;
 mod restore;
@@ -23,5 +27,6 @@ pub mod snapshot;
 pub mod states;
 pub mod storage;
 
+pub use audit::is_audit;
 pub use backend::{LocalBackend, LocalOptions, SnapshotReport};
 pub use restore::RestoreReport;

@@ -125,6 +125,20 @@ fn it_is_told_what_operators_did() {
     assert!(release(ReleaseReason::Operator, None));
 }
 
+#[test]
+fn an_event_names_the_command_that_made_it() {
+    let mut bench = crate::support::Bench::new(43, nevertwice_core::model::WorkloadOptions::default());
+    let mut words = std::collections::BTreeSet::new();
+    for _ in 0..8_000 {
+        let (step, decision) = bench.step();
+        if let Decision::Accepted(entry) = decision {
+            assert_eq!(entry.events[0].command(), step.command.action.word());
+            words.insert(entry.events[0].command());
+        }
+    }
+    assert_eq!(words.len(), 20, "{words:?}");
+}
+
 const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 #[test]

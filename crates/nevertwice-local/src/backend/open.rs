@@ -5,7 +5,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use nevertwice_api::{Answer, Backend, BackendStatus, BoxFuture, Failure, Health, Level, Levels, Observer, Reading, Request};
+use nevertwice_api::{Answer, Backend, BackendStatus, BoxFuture, Failure, Health, History, Level, Levels, Observer, Reading, Request};
 use nevertwice_core::{Position, Query, ShardId, StateHash};
 use tokio::sync::oneshot;
 
@@ -18,6 +18,7 @@ use super::syncer::Syncer;
 use crate::clock::Clock;
 use crate::error::{IoFailure, OpenError};
 use crate::folder::Folder;
+use crate::history::LocalHistory;
 use crate::journal::{JournalReader, Room};
 use crate::restore::{RestoreReport, check_clock, draw_seed, restore};
 use crate::storage::Storage;
@@ -38,6 +39,7 @@ pub struct LocalBackend {
     bytes_since: Arc<AtomicU64>,
     keep_from: Arc<AtomicU64>,
     reader: JournalReader,
+    history: Arc<LocalHistory>,
     room: Room,
     /// What must be left in segments that exist while the disk is full.
     room_bytes: u64,
@@ -64,6 +66,10 @@ impl LocalBackend {
         if let Some(damage) = restored.damage {
             return Err(damage.into());
         }
+        if let Some(fault) = restored.trail_fault {
+            return Err(fault.into());
+        }
+        let trail = restored.trail;
         check_clock(&restored.states, clock.as_ref(), options.clock_ahead_ms_max)?;
         let journal = restored.recovery.finish(&options.journal)?;
 
@@ -98,6 +104,7 @@ impl LocalBackend {
             handoff: Arc::clone(&handoff),
             observer: Arc::clone(&observer),
             snapshots: wishes.clone(),
+            trail: trail.clone(),
             bytes_since: Arc::clone(&bytes_since),
             snapshot_bytes: options.snapshot_bytes,
             stopping: Arc::clone(&stopping),
@@ -106,6 +113,7 @@ impl LocalBackend {
             wishes: wished,
             reader: reader.clone(),
             observer,
+            trail: trail.clone(),
             bytes_since: Arc::clone(&bytes_since),
             keep_from: Arc::clone(&keep_from),
             stopping: Arc::clone(&stopping),
@@ -121,6 +129,7 @@ impl LocalBackend {
             wishes,
             bytes_since,
             keep_from,
+            history: Arc::new(LocalHistory::new(reader.clone(), trail)),
             reader,
             room,
             room_bytes,
@@ -177,6 +186,7 @@ impl LocalBackend {
             // A panic there has been reported by the panic hook.
             drop(thread.join());
         }
+        self.history.end();
     }
 
     fn start(&self, name: &'static str, run: impl FnOnce() + Send + 'static) -> Result<(), IoFailure> {
@@ -241,6 +251,10 @@ impl Backend for LocalBackend {
             return failed(Failure::LevelUnavailable(level));
         }
         self.put(|reply| Item::Wait(shard, position, level, reply))
+    }
+
+    fn history(&self) -> Option<Arc<dyn History>> {
+        Some(Arc::clone(&self.history) as Arc<dyn History>)
     }
 
     fn state_hash(&self, shard: ShardId) -> BoxFuture<'static, Result<(Position, StateHash), Failure>> {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use nevertwice_api::Observer;
 use tokio::sync::oneshot;
 
+use crate::audit::Trail;
 use crate::clock::Stopwatch;
 use crate::error::{Damage, OpenError};
 use crate::journal::{Floor, JournalReader};
@@ -34,6 +35,8 @@ pub struct SnapshotReport {
 pub(crate) enum Wish {
     /// A snapshot now; and who wants to hear of it.
     Make(Option<oneshot::Sender<Result<SnapshotReport, OpenError>>>),
+    /// To write what the audit has waiting.
+    Audit,
     /// To end.
     Stop,
 }
@@ -42,6 +45,7 @@ pub(crate) struct Snapshots {
     pub(crate) wishes: Receiver<Wish>,
     pub(crate) reader: JournalReader,
     pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) trail: Trail,
     pub(crate) bytes_since: Arc<AtomicU64>,
     /// Batches from this one on are kept for somebody else.
     pub(crate) keep_from: Arc<AtomicU64>,
@@ -53,7 +57,15 @@ pub(crate) struct Snapshots {
 
 impl Snapshots {
     pub(crate) fn run(mut self) {
-        while let Ok(Wish::Make(reply)) = self.wishes.recv() {
+        while let Ok(wish) = self.wishes.recv() {
+            let reply = match wish {
+                Wish::Make(reply) => reply,
+                Wish::Audit => {
+                    self.trail.flush();
+                    continue;
+                }
+                Wish::Stop => return,
+            };
             let since = self.bytes_since.swap(0, Ordering::Relaxed);
             let made = self.make();
             match &made {
@@ -135,12 +147,14 @@ impl Snapshots {
         Ok(verified)
     }
 
-    /// Removes what is below the older of the two newest: with one alone, nothing.
+    /// Removes what is below the older of the two newest and in the audit: with one snapshot alone, nothing.
     fn prune(&self, verified: &[Verified]) -> Result<usize, OpenError> {
+        // The audit follows with the snapshots, so that a start reads neither much further back than the other.
+        self.trail.flush();
         let [.., older, newest] = verified else { return Ok(0) };
         let (older, newest) = (older.floor.batch, newest.floor.batch);
         snapshot::prune(self.reader.storage().as_ref(), [older, newest])?;
         let keep_from = self.keep_from.load(Ordering::Relaxed);
-        Ok(self.reader.prune(older.min(keep_from.saturating_sub(1)))?)
+        Ok(self.reader.prune(older.min(keep_from.saturating_sub(1)).min(self.trail.written()))?)
     }
 }
