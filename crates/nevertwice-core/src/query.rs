@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::limits::{ACCOUNTS_MAX, BOOKINGS_MAX, INSTRUMENTS_MAX, PAGE_MAX, SCAN_ROWS_MAX};
+use crate::limits::{ACCOUNTS_MAX, BOOKINGS_MAX, CANDIDATES_MAX, INSTRUMENTS_MAX, PAGE_MAX, SCAN_ROWS_MAX};
 use crate::market::Market;
 use crate::record::IntentRecord;
 use crate::sale::Sale;
@@ -247,4 +247,7 @@ fn scan_piece<T, S>(table: &Table<T>, cursor: ScanCursor, mut show: impl FnMut(&
     (shown, if (next as usize) < table.len() { Some(ScanCursor(next)) } else { None })
 }
 
-const _: () = assert!(INSTRUMENTS_MAX <= u32::MAX as usize && ACCOUNTS_MAX <= u32::MAX as usize && BOOKINGS_MAX <= u32::MAX as usize);
+const _: () = assert!(INSTRUMENTS_MAX <= u32::MAX as usize);
+const _: () = assert!(ACCOUNTS_MAX <= u32::MAX as usize);
+const _: () = assert!(CANDIDATES_MAX <= u32::MAX as usize);
+const _: () = assert!(BOOKINGS_MAX <= u32::MAX as usize);
