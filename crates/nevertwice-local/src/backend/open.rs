@@ -186,7 +186,10 @@ impl LocalBackend {
             // A panic there has been reported by the panic hook.
             drop(thread.join());
         }
-        self.history.end();
+        // A disk that failed the journal is not written to any more; what waits is in the journal.
+        if !self.handoff.poisoned() {
+            self.history.end();
+        }
     }
 
     fn start(&self, name: &'static str, run: impl FnOnce() + Send + 'static) -> Result<(), IoFailure> {

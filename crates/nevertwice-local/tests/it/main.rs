@@ -1,11 +1,13 @@
 //! The integration tests of the in-process backend, one binary.
 
+mod audit;
 mod backend;
 mod backend_crash;
 mod backend_faults;
 mod backend_snapshots;
 mod commands;
 mod conformance;
+mod follow;
 mod journal_crash;
 mod journal_damage;
 mod journal_limits;
