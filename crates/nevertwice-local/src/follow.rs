@@ -112,9 +112,7 @@ impl Trace {
 
 fn subject(event: &Event, position: Position) -> Option<Subject> {
     match event {
-        Event::OrderFilled(filled) => {
-            Some(Subject::Holding { account: filled.account.clone(), instrument: filled.instrument.clone() })
-        }
+        Event::OrderFilled(filled) => Some(Subject::Holding { account: filled.account.clone(), instrument: filled.instrument.clone() }),
         Event::CandidateAdmitted(_) => Some(Subject::Booking(position)),
         Event::PaymentBegun(event) => Some(Subject::Booking(event.booking)),
         Event::PaymentAttached(event) => Some(Subject::Booking(event.booking)),
@@ -137,9 +135,7 @@ fn is_about(event: &Event, subject: &Subject) -> bool {
         Subject::Holding { account, instrument } => match event {
             Event::OrderFilled(event) => event.account == *account && event.instrument == *instrument,
             Event::InstrumentSettled(event) => event.instrument == *instrument,
-            Event::HoldersPaid(event) => {
-                event.instrument == *instrument && event.payouts.iter().any(|payout| payout.account == *account)
-            }
+            Event::HoldersPaid(event) => event.instrument == *instrument && event.payouts.iter().any(|payout| payout.account == *account),
             _ => false,
         },
     }

@@ -73,11 +73,7 @@ pub(crate) fn restore(storage: &Arc<dyn Storage>, id: JournalId) -> Result<Resto
 
 /// What the files of the audit hold, and what is wrong with them or between them and the journal. What the journal has beyond them
 /// is still to be taken.
-pub(crate) fn read_trail(
-    storage: &Arc<dyn Storage>,
-    id: JournalId,
-    recovery: &Recovery,
-) -> Result<(Trail, Option<TrailFault>), IoFailure> {
+pub(crate) fn read_trail(storage: &Arc<dyn Storage>, id: JournalId, recovery: &Recovery) -> Result<(Trail, Option<TrailFault>), IoFailure> {
     let (trail, fault) = Trail::read(storage, id)?;
     let first = recovery.frames().first().map(|frame| frame.batch);
     let fault = fault.or_else(|| trail.meet(first, recovery.report().last_batch));

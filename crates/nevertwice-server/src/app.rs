@@ -5,18 +5,21 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use nevertwice_api::person::SaleKey;
 use nevertwice_api::{Answer, Backend, Level, Levels, Request};
-use nevertwice_core::{Action, Command, Intent, Name, Position, Query, ShardId, View};
+use nevertwice_core::{Command, Name, Position, Query, ShardId, View};
 use nevertwice_local::clock::Clock;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{Duration, Instant, timeout, timeout_at};
 
 use crate::access::Door;
+use crate::attempts::Attempts;
 use crate::config::{Config, Networks};
 use crate::convert;
+use crate::error::StartError;
 use crate::hosts::Hosts;
 use crate::metrics::Metrics;
 use crate::payment::{PaymentGateway, Sandbox};
 use crate::refusal::Refusal;
+use crate::trace::Steps;
 
 /// The bounds of requests.
 #[derive(Clone, Debug)]
@@ -53,6 +56,11 @@ pub(crate) struct App {
     pub(crate) under_way: AtomicUsize,
     /// Held by everything that has to be finished before the server stops.
     pub(crate) work: mpsc::Sender<()>,
+    /// What arrived, for who asks what became of it.
+    pub(crate) attempts: Arc<Attempts>,
+    pub(crate) steps: Steps,
+    /// One search through what has happened is under way at a time.
+    pub(crate) explaining: Semaphore,
     person_secret: [u8; 32],
 }
 
@@ -64,7 +72,7 @@ pub(crate) struct ReadOf {
 }
 
 impl App {
-    pub(crate) fn new(config: &Config, parts: crate::Parts, base_url: &str, work: mpsc::Sender<()>) -> Self {
+    pub(crate) fn new(config: &Config, parts: crate::Parts, base_url: &str, work: mpsc::Sender<()>) -> Result<Self, StartError> {
         let (gateway, sandbox) = match parts.gateway {
             Some(gateway) => (gateway, None),
             None => {
@@ -72,7 +80,10 @@ impl App {
                 (Arc::clone(&sandbox) as Arc<dyn PaymentGateway>, Some(sandbox))
             }
         };
-        Self {
+        Ok(Self {
+            attempts: Arc::new(Attempts::since(parts.clock.now_ms())),
+            steps: Steps::new()?,
+            explaining: Semaphore::new(1),
             backend: parts.backend,
             metrics: parts.metrics,
             clock: parts.clock,
@@ -91,7 +102,7 @@ impl App {
             under_way: AtomicUsize::new(0),
             work,
             person_secret: parts.person_secret,
-        }
+        })
     }
 
     /// The key of a sale's persons.
@@ -111,8 +122,8 @@ impl App {
 
     /// Submits a command and waits for its answer, within the deadline. It stands in the queue once this was first polled,
     /// and goes on whatever becomes of who asked.
-    pub(crate) async fn submit(&self, shard: ShardId, intent: Intent, action: Action, levels: Levels) -> Result<Answer, Refusal> {
-        let answer = self.backend.submit(Request { shard, command: Command::new(intent, action), levels });
+    pub(crate) async fn submit(&self, shard: ShardId, command: Command, levels: Levels) -> Result<Answer, Refusal> {
+        let answer = self.backend.submit(Request { shard, command, levels });
         self.within_deadline(answer).await
     }
 

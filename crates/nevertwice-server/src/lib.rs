@@ -11,6 +11,7 @@
 
 mod access;
 mod app;
+mod attempts;
 mod body;
 mod booking;
 mod call;
@@ -19,6 +20,7 @@ mod connection;
 mod convert;
 mod endpoints;
 mod error;
+mod explain;
 mod honeypot;
 mod hosts;
 mod intent;
@@ -31,16 +33,19 @@ mod payment;
 mod peer;
 mod person_secret;
 mod refusal;
+mod refused;
 mod reply;
 mod router;
 mod routes;
 mod server;
 mod socket;
 mod steward;
+mod trace;
 
 pub use access::{Access, Role};
 pub use config::Config;
 pub use error::StartError;
+pub use explain::{Known, explain};
 pub use local::open_local;
 pub use metrics::Metrics;
 pub use openapi::document as openapi_document;

@@ -8,15 +8,20 @@ use axum::extract::{FromRequestParts as _, RawPathParams, Request};
 use axum::http::Response;
 use axum::routing::{MethodRouter, on};
 use nevertwice_api::ErrorCode;
+use nevertwice_core::TraceContext;
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
 use crate::app::App;
 use crate::call::{Call, Unread};
+use crate::intent;
 use crate::metrics::RouteNumber;
 use crate::peer::Peer;
 use crate::refusal::Refusal;
+use crate::refused::Asker;
 use crate::reply::Reply;
-use crate::routes::{ROUTES, Route};
+use crate::routes::{Method, ROUTES, Route};
+use crate::trace::Traced;
 
 pub(crate) fn router(app: &Arc<App>) -> Router {
     let mut router = Router::new();
@@ -53,28 +58,41 @@ fn method_router(app: &Arc<App>, number: RouteNumber, route: &'static Route) -> 
 async fn answer(app: Arc<App>, number: RouteNumber, route: &'static Route, request: Box<Request>) -> Response<Body> {
     let started = Instant::now();
     let metrics = Arc::clone(&app.metrics);
-    let result = run(app, route, request).await;
+    let traced = app.steps.trace(request.headers());
+    let span = Traced::span(traced.as_ref(), route.word);
+    let result = run(app, route, request, traced.map(|traced| traced.caller)).instrument(span.clone()).await;
     let outcome = match &result {
         Ok(reply) => Ok(reply.outcome()),
         Err(refusal) => Err(refusal.code()),
     };
-    if outcome == Err(ErrorCode::InvariantBroken) {
-        tracing::error!(endpoint = route.word, "a counter would have fallen below zero: somebody has to look");
-    }
     let took = started.elapsed();
     metrics.requests.observe(number, outcome, took);
-    tracing::debug!(endpoint = route.word, ?outcome, ?took, "answered");
-    match result {
+    span.in_scope(|| {
+        if outcome == Err(ErrorCode::InvariantBroken) {
+            tracing::error!(endpoint = route.word, "a counter would have fallen below zero: somebody has to look");
+        }
+        tracing::debug!(endpoint = route.word, ?outcome, ?took, "answered");
+    });
+    let mut response = match result {
         Ok(reply) => reply.into_response(),
         Err(refusal) => refusal.into_response(),
+    };
+    if let Some(traced) = traced {
+        traced.answer(response.headers_mut());
     }
+    response
 }
 
-async fn run(app: Arc<App>, route: &'static Route, request: Box<Request>) -> Result<Reply, Refusal> {
+async fn run(app: Arc<App>, route: &'static Route, request: Box<Request>, trace: Option<TraceContext>) -> Result<Reply, Refusal> {
     let (mut parts, body) = request.into_parts();
     let peer = parts.extensions.get::<Peer>().ok_or_else(|| Refusal::internal("a request from nowhere"))?.0;
-    let caller = app.door.admit(route.access, &parts.headers, peer)?;
-    tracing::debug!(endpoint = route.word, credential = caller.name.as_str(), %peer, "let in");
+    let key = route.keyed.then(|| intent::idempotency_key(&parts.headers));
+    let known_key = key.as_ref().and_then(|key| key.as_ref().ok());
+    let admitted = app.door.admit(route.access, &parts.headers, peer);
+    let caller = admitted.inspect_err(|refusal| {
+        Asker::stranger(route, &parts, peer, known_key).inspect(|asker| asker.tell(refusal));
+    })?;
+    tracing::debug!(endpoint = route.word, credential = caller.name.as_str(), peer = %caller.peer, "let in");
     let names = if route.path.contains('{') {
         Some(RawPathParams::from_request_parts(&mut parts, &()).await.map_err(|_| {
             Refusal::new(
@@ -86,7 +104,18 @@ async fn run(app: Arc<App>, route: &'static Route, request: Box<Request>) -> Res
     } else {
         None
     };
-    (route.handle)(Box::new(Call { app, caller, names, parts, body: Unread::new(body) })).await
+    let attempt = known_key.map(|key| app.attempts.begin(&caller.principal, key, app.clock.now_ms()));
+    let asker = Asker::known(route, &parts, &caller, known_key);
+    let origin = if route.method == Method::Post { caller.origin(trace, route.traffic) } else { None };
+    let result = (route.handle)(Box::new(Call { app, caller, origin, key, names, parts, body: Unread::new(body) })).await;
+    if let (Some(asker), Err(refusal)) = (asker, &result) {
+        asker.tell(refusal);
+    }
+    if let Some(attempt) = attempt {
+        let outcome = result.as_ref().map(Reply::outcome).map_err(Refusal::code);
+        attempt.end(outcome.into(), result.as_ref().map_or_else(Refusal::position, Reply::position));
+    }
+    result
 }
 
 fn refused(app: &App, refusal: Refusal) -> Response<Body> {

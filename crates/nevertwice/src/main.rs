@@ -1,11 +1,14 @@
 //! The nevertwice binary.
 
+mod audit;
 mod bench;
 mod child;
 mod demo;
+mod explain;
 mod journal;
 mod output;
 mod serve;
+mod source;
 mod stop;
 mod verify;
 
@@ -38,6 +41,10 @@ enum Command {
     /// Looks at the journal of a stopped or copied data folder.
     #[command(subcommand)]
     Journal(journal::JournalCommand),
+    /// Shows what operators did: who, from where, when, what was before and what is after.
+    Audit(audit::AuditArgs),
+    /// Tells what became of one tap: attempts, its entry, the answer that a retry gets, and what came later.
+    Explain(explain::ExplainArgs),
     /// Measures how fast it is on this machine, beside baselines of the same run.
     Bench(bench::BenchArgs),
     /// Serves the baseline of `bench http`.
@@ -51,17 +58,19 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => arguments.run(),
         Command::Verify(arguments) => arguments.run(),
         Command::Journal(command) => command.run(),
+        Command::Audit(arguments) => arguments.run(),
+        Command::Explain(arguments) => arguments.run(),
         Command::Bench(arguments) => arguments.run(),
         Command::BenchBare(arguments) => bench::serve_bare(&arguments).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
-        eprintln!("nevertwice: {}", explain(error.as_ref()));
+        eprintln!("nevertwice: {}", told(error.as_ref()));
         ExitCode::FAILURE
     })
 }
 
 /// The error, and the code of its page where it has one.
-fn explain(error: &(dyn Error + 'static)) -> String {
+fn told(error: &(dyn Error + 'static)) -> String {
     match error.downcast_ref::<nevertwice_local::error::OpenError>() {
         Some(open) => format!("{open} [{}]", open.code()),
         None => error.to_string(),

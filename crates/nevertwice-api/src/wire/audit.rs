@@ -203,7 +203,8 @@ fn loaded(event: &CandidatesLoaded, before: Option<&Before>) -> (Option<Value>, 
     };
     let pairs = || event.candidates.iter().zip(known);
     let was = pairs().filter_map(|(fact, known)| known.as_ref().map(|known| show(fact, known.email, known.levels)));
-    let email_changed = |(fact, known): &(&CandidateFact, &Option<KnownCandidate>)| known.as_ref().is_some_and(|known| known.email != fact.email);
+    let email_changed =
+        |(fact, known): &(&CandidateFact, &Option<KnownCandidate>)| known.as_ref().is_some_and(|known| known.email != fact.email);
     let added = known.iter().filter(|known| known.is_none()).count();
     let after = json!({"loaded": count, "added": added, "emails_changed": pairs().filter(email_changed).count(), "candidates": after});
     (Some(json!({"candidates": was.collect::<Vec<Value>>()})), after)

@@ -42,8 +42,8 @@ pub struct Attempts {
 pub struct Attempt {
     /// When it arrived, in milliseconds since 1970.
     pub at_ms: i64,
-    /// `accepted`, `replayed`, the code of a refusal, `unanswered` where whoever asked had left before there was an answer, or `feigned`
-    /// for a program that filled in the hidden field.
+    /// How it was answered: `accepted`, `replayed`, the code of a refusal, or `feigned` for a program that filled in the hidden field; or
+    /// `unfinished`, where the server had a fault or ended before there was an answer. Whether an answer arrived is not known.
     pub outcome: String,
     /// The entry's position, or that as of which it was refused; absent where no shard was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]

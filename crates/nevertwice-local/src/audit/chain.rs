@@ -71,7 +71,8 @@ impl Chain {
             }
             if !self.link(FrameRef { header, offset }, offset == 0) {
                 let after = self.frames.last().map_or(0, |last| last.header.upto);
-                self.fault = Some(format!("{} at byte {offset} does not go on after batch {after}, where the audit ends before it", file.name));
+                self.fault =
+                    Some(format!("{} at byte {offset} does not go on after batch {after}, where the audit ends before it", file.name));
                 return Ok(());
             }
             offset = header.end(offset);

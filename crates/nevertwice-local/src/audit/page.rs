@@ -73,7 +73,9 @@ impl Trail {
             let first = known.frames.partition_point(|frame| frame.header.after < after);
             let may_have = |frame: &&FrameRef| {
                 let header = &frame.header;
-                header.entries > 0 && asked.from_ms.is_none_or(|from| header.last_at_ms >= from) && asked.until_ms.is_none_or(|until| header.first_at_ms < until)
+                header.entries > 0
+                    && asked.from_ms.is_none_or(|from| header.last_at_ms >= from)
+                    && asked.until_ms.is_none_or(|until| header.first_at_ms < until)
             };
             match known.frames[first..].iter().find(may_have) {
                 Some(frame) => *frame,
@@ -81,9 +83,7 @@ impl Trail {
                 None => return Ok(Some(Piece { after: known.written, payload: known.waiting.payload().to_vec(), upto: None })),
             }
         };
-        let damaged = || HistoryFailure::Damaged {
-            what: format!("{} is damaged at byte {}", file_name(frame.header.file), frame.offset),
-        };
+        let damaged = || HistoryFailure::Damaged { what: format!("{} is damaged at byte {}", file_name(frame.header.file), frame.offset) };
         let payload = self.payload(&frame).map_err(|failure| unreadable(&failure))?.ok_or_else(damaged)?;
         Ok(Some(Piece { after: frame.header.after, payload, upto: Some(frame.header.upto) }))
     }

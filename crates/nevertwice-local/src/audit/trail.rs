@@ -41,6 +41,8 @@ struct Shared {
     heard: AtomicU64,
     /// Nothing is written any more.
     failed: AtomicBool,
+    /// Somebody has heard of it.
+    is_failure_told: AtomicBool,
 }
 
 /// What readers see. What waits goes on where the last frame ends.
@@ -101,6 +103,7 @@ impl Trail {
             writer: Mutex::new(Writer { file: None, next_file: last_file + 1, crc }),
             heard: AtomicU64::new(found),
             failed: AtomicBool::new(false),
+            is_failure_told: AtomicBool::new(false),
         };
         Ok((Trail(Arc::new(shared)), fault))
     }
@@ -180,8 +183,12 @@ impl Trail {
         known.waiting_upto > known.found
     }
 
-    /// Whether nothing is written any more, until a restart.
-    pub(crate) fn has_failed(&self) -> bool {
+    /// Whether nothing is written any more, until a restart; true once.
+    pub(crate) fn take_failure(&self) -> bool {
+        self.has_failed() && !self.0.is_failure_told.swap(true, Ordering::AcqRel)
+    }
+
+    fn has_failed(&self) -> bool {
         self.0.failed.load(Ordering::Acquire)
     }
 

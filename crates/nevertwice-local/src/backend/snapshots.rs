@@ -61,7 +61,7 @@ impl Snapshots {
             let reply = match wish {
                 Wish::Make(reply) => reply,
                 Wish::Audit => {
-                    self.trail.flush();
+                    self.write_audit();
                     continue;
                 }
                 Wish::Stop => return,
@@ -80,6 +80,13 @@ impl Snapshots {
             if let Some(reply) = reply {
                 drop(reply.send(made));
             }
+        }
+    }
+
+    fn write_audit(&self) {
+        self.trail.flush();
+        if self.trail.take_failure() {
+            self.observer.audit_failed();
         }
     }
 
@@ -150,7 +157,7 @@ impl Snapshots {
     /// Removes what is below the older of the two newest and in the audit: with one snapshot alone, nothing.
     fn prune(&self, verified: &[Verified]) -> Result<usize, OpenError> {
         // The audit follows with the snapshots, so that a start reads neither much further back than the other.
-        self.trail.flush();
+        self.write_audit();
         let [.., older, newest] = verified else { return Ok(0) };
         let (older, newest) = (older.floor.batch, newest.floor.batch);
         snapshot::prune(self.reader.storage().as_ref(), [older, newest])?;

@@ -36,7 +36,8 @@ fn an_order_is_followed_by_what_became_of_its_holding() {
     let storage = MemoryStorage::new(1);
     let (backend, _) = open(&storage).unwrap();
     opening().iter().for_each(|request| drop(accepted(submit(&backend, request))));
-    let send = |key: &str, account: &str, side, quantity| accepted(submit(&backend, &request(market(), key, order(account, side, quantity))));
+    let send =
+        |key: &str, account: &str, side, quantity| accepted(submit(&backend, &request(market(), key, order(account, side, quantity))));
     send("before", "ann", Side::Buy, 5);
     let tap = told(request(market(), "tap", order("ann", Side::Buy, 3)));
     let filled = accepted(submit(&backend, &tap));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use nevertwice_api::wire::{BatchAnswer, Envelope, Order, PlaceOrder};
 use nevertwice_api::{Answer, BoxFuture, ErrorCode, Failure, Levels, Request, fingerprint};
-use nevertwice_core::{Command, IdempotencyKey, Intent, ShardId};
+use nevertwice_core::{Command, IdempotencyKey, Intent, Origin, Position, Principal, ShardId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use super::envelope;
 use crate::access::{Caller, outside_principal};
 use crate::app::App;
+use crate::attempts::Attempt;
 use crate::call::Call;
 use crate::metrics::RouteNumber;
 use crate::refusal::Refusal;
@@ -35,13 +36,14 @@ struct Line<'a> {
 /// A line on its way.
 struct UnderWay {
     key: Option<IdempotencyKey>,
+    attempt: Option<Attempt>,
     answer: Result<BoxFuture<'static, Result<Answer, Failure>>, Refusal>,
 }
 
 pub(crate) async fn place(call: Box<Call>) -> Result<Reply, Refusal> {
     let market = call.market()?;
     call.parameters(&[])?;
-    let Call { app, caller, parts, body, .. } = *call;
+    let Call { app, caller, origin, parts, body, .. } = *call;
     let levels = intent::ack_levels(&parts.headers)?;
     body::check_media_type(&parts.headers, &["application/x-ndjson", "application/ndjson"])?;
     let limits = &app.limits;
@@ -56,15 +58,19 @@ pub(crate) async fn place(call: Box<Call>) -> Result<Reply, Refusal> {
         )
         .figure("batch_lines_max", limits.batch_lines_max));
     }
-    let under_way: Vec<UnderWay> = lines.into_iter().map(|line| submit(&app, &caller, &market, levels, line)).collect();
+    let under_way: Vec<UnderWay> = lines.into_iter().map(|line| submit(&app, &caller, origin.as_deref(), &market, levels, line)).collect();
     let deadline = Instant::now() + limits.answer_deadline;
     let mut out = Vec::with_capacity(under_way.len().saturating_mul(640));
-    for UnderWay { key, answer } in under_way {
+    for UnderWay { key, attempt, answer } in under_way {
         let answered = match answer {
             Ok(answer) => app.until(deadline, answer).await.and_then(envelope::<Order>),
             Err(refusal) => Err(refusal),
         };
-        app.metrics.requests.count(RouteNumber::BATCH_LINE, outcome(&answered));
+        let outcome = outcome(&answered);
+        if let Some(attempt) = attempt {
+            attempt.end(outcome.into(), place_of(&answered));
+        }
+        app.metrics.requests.count(RouteNumber::BATCH_LINE, outcome);
         let line = show(key.as_ref(), answered);
         serde_json::to_writer(&mut out, &line).map_err(|_| Refusal::internal("an answer that is not JSON"))?;
         out.push(b'\n');
@@ -72,29 +78,32 @@ pub(crate) async fn place(call: Box<Call>) -> Result<Reply, Refusal> {
     Ok(Reply::other("application/x-ndjson", out))
 }
 
-fn submit(app: &Arc<App>, caller: &Caller, market: &ShardId, levels: Levels, line: &[u8]) -> UnderWay {
+fn submit(app: &Arc<App>, caller: &Caller, origin: Option<&Origin>, market: &ShardId, levels: Levels, line: &[u8]) -> UnderWay {
     let line_bytes_max = app.limits.batch_line_bytes_max;
+    let refused = |key, refusal| UnderWay { key, attempt: None, answer: Err(refusal) };
     if line.len() > line_bytes_max {
         let refusal = Refusal::new(ErrorCode::BodyTooLarge, format!("The line is longer than {line_bytes_max} bytes"), "Shorten it");
-        return UnderWay { key: None, answer: Err(refusal) };
+        return refused(None, refusal);
     }
     let read: Line<'_> = match body::parse(line) {
         Ok(read) => read,
-        Err(refusal) => return UnderWay { key: None, answer: Err(refusal) },
+        Err(refusal) => return refused(None, refusal),
     };
     let key = match intent::plain_key(&read.key) {
         Ok(key) => key,
-        Err(refusal) => return UnderWay { key: None, answer: Err(refusal) },
+        Err(refusal) => return refused(None, refusal),
     };
-    let request = request(caller, market, levels, &key, &read);
-    UnderWay { key: Some(key), answer: request.map(|request| app.backend.submit(request)) }
+    let principal = match read.principal.as_deref().map_or_else(|| Ok(caller.principal.clone()), outside_principal) {
+        Ok(principal) => principal,
+        Err(refusal) => return refused(Some(key), refusal),
+    };
+    let attempt = app.attempts.begin(&principal, &key, app.clock.now_ms());
+    let command = command(principal, market, &key, &read).map(|command| command.with_origin(origin.cloned().map(Box::new)));
+    let answer = command.map(|command| app.backend.submit(Request { shard: market.clone(), command, levels }));
+    UnderWay { key: Some(key), attempt: Some(attempt), answer }
 }
 
-fn request(caller: &Caller, market: &ShardId, levels: Levels, key: &IdempotencyKey, line: &Line<'_>) -> Result<Request, Refusal> {
-    let principal = match &line.principal {
-        Some(principal) => outside_principal(principal)?,
-        None => caller.principal.clone(),
-    };
+fn command(principal: Principal, market: &ShardId, key: &IdempotencyKey, line: &Line<'_>) -> Result<Command, Refusal> {
     if line.expires_at.is_some_and(|expires_at| expires_at < 0) {
         return Err(body::invalid("expires_at", "it is not an instant in milliseconds since 1970"));
     }
@@ -104,7 +113,12 @@ fn request(caller: &Caller, market: &ShardId, levels: Levels, key: &IdempotencyK
     let operation = ["place_order", market.name.as_str()];
     let fingerprint = fingerprint::of_json(&operation, order).map_err(|error| body::malformed(&error.to_string()))?;
     let intent = Intent { principal, key: key.clone(), fingerprint, expires_at: line.expires_at };
-    Ok(Request { shard: market.clone(), command: Command::new(intent, action), levels })
+    Ok(Command::new(intent, action))
+}
+
+/// The entry's place, or that as of which the line was refused.
+fn place_of(answered: &Result<Envelope<Order>, Refusal>) -> Option<Position> {
+    answered.as_ref().map_or_else(Refusal::position, |answer| answer.result.position.parse().ok())
 }
 
 fn outcome(answered: &Result<Envelope<Order>, Refusal>) -> Result<Outcome, ErrorCode> {

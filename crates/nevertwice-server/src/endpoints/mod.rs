@@ -3,6 +3,7 @@
 pub(crate) mod acks;
 pub(crate) mod batch;
 pub(crate) mod bookings;
+pub(crate) mod history;
 pub(crate) mod instruments;
 pub(crate) mod markets;
 pub(crate) mod orders;
@@ -11,4 +12,4 @@ pub(crate) mod sales;
 mod shared;
 pub(crate) mod status;
 
-pub(crate) use shared::envelope;
+pub(crate) use shared::{envelope, position};

@@ -7,6 +7,7 @@ mod documents;
 mod edges;
 mod faults;
 mod heads;
+mod history;
 mod house;
 mod keys;
 mod markets;
