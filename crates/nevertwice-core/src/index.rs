@@ -1,15 +1,15 @@
-//! From the hash of a key to a number: the part of tables and of the memory of intents that is touched at random.
+//! From the hash of a key to a number: the part of the memory of intents, and of the tables, that is touched at random.
 //!
-//! One of them holds ten million, and what a decision waits for is memory that no cache has. So it is made of buckets of one
-//! cache line each: to learn that a key is new costs one line, and the new number is written to that same line. (Measured at ten
-//! million keys, against a table that keeps its tags and its slots apart: a decision waits for memory once instead of twice.)
-//! The numbers are those of rows or of a queue, in which neighbours in time lie side by side.
-//!
-//! A bucket that is full passes what comes on to the next one, and counts what it has passed on: a search ends at the first
-//! bucket that passed nothing on, and a removal takes its share of the counts back. So nothing that is gone makes a search longer.
+//! One of them holds ten million, and what a decision waits for is memory that no cache has. So it is made of
+//! buckets of one cache line each: to learn that a key is new costs one line, and the new number is written to that same line.
+//! (Measured at ten million keys, against a table that keeps its tags and its slots apart: a decision waits for memory once
+//! instead of twice.) The numbers are those of a queue or of rows, in which neighbours in time lie side by side.
 //!
 //! One big table stands still for a second when it doubles at seven million keys. Here each of [`TABLES`] tables doubles on its
 //! own, and moves a thousandth of everything.
+//!
+//! A bucket that is full passes what comes on to the next one, and counts what it has passed on: a search ends at the first
+//! bucket that passed nothing on, and a removal takes its share of the counts back. So nothing that is gone makes a search longer.
 
 use alloc::boxed::Box;
 use alloc::vec;

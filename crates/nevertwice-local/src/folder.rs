@@ -12,6 +12,7 @@ use std::io;
 use std::sync::Arc;
 
 use crate::audit::is_audit;
+use crate::chance::{Chance, SystemChance};
 use crate::error::{IoFailure, OpenError};
 use crate::journal;
 use crate::snapshot;
@@ -39,13 +40,18 @@ pub struct Folder {
 impl Folder {
     /// Claims the folder, and makes it one if it is empty.
     pub fn claim(storage: Arc<dyn Storage>) -> Result<Folder, OpenError> {
+        Folder::claim_with(storage, &SystemChance)
+    }
+
+    /// The same, with the number of a new journal drawn from there.
+    pub(crate) fn claim_with(storage: Arc<dyn Storage>, chance: &dyn Chance) -> Result<Folder, OpenError> {
         let claim = storage.claim().map_err(|error| match error.kind() {
             io::ErrorKind::WouldBlock => OpenError::InUse,
             _ => IoFailure::new("claiming", "", error).into(),
         })?;
         let id = match read_marker(storage.as_ref())? {
             Some(id) => id,
-            None => write_marker(storage.as_ref())?,
+            None => write_marker(storage.as_ref(), chance)?,
         };
         Ok(Folder { storage, id, _claim: claim })
     }
@@ -104,8 +110,8 @@ fn parse_marker(bytes: &[u8]) -> Result<JournalId, OpenError> {
     id.map(JournalId).ok_or_else(|| bad("it names no journal"))
 }
 
-fn write_marker(storage: &dyn Storage) -> Result<JournalId, OpenError> {
-    let id = getrandom::u64().map_err(|error| IoFailure::new("drawing a number for", MARKER, io::Error::other(error.to_string())))?;
+fn write_marker(storage: &dyn Storage, chance: &dyn Chance) -> Result<JournalId, OpenError> {
+    let id = chance.draw().map_err(IoFailure::of("drawing a number for", MARKER))?;
     let text = format!("{FIRST_LINE}\nformat {FORMAT}\njournal {id:016x}\n");
     remove_if_there(storage, MARKER_NEW)?;
     let file = storage.create(MARKER_NEW).map_err(IoFailure::of("creating", MARKER_NEW))?;

@@ -8,11 +8,12 @@ use nevertwice_api::{AuditAsk, AuditPage, Finding, HistoryFailure, Sought};
 use nevertwice_core::{Entry, State};
 
 use crate::audit::{Trail, TrailFault};
+use crate::chance::{SystemChance, draw_seed};
 use crate::error::{Damage, IoFailure, OpenError};
 use crate::folder::{JournalId, inspect_marker};
 use crate::follow::Following;
 use crate::journal::{Floor, Frame, FrameRef, Recovery};
-use crate::restore::{RestoreReport, draw_seed, read_trail, restore};
+use crate::restore::{RestoreReport, read_trail, restore};
 use crate::snapshot::{self, Verified};
 use crate::states::{Entries, States};
 use crate::storage::Storage;
@@ -96,7 +97,7 @@ impl Inspection {
 
     /// The states as a start of the server would have them: from the newest good snapshot and the frames after it.
     pub fn contents(&self) -> Result<Contents, OpenError> {
-        let restored = restore(&self.storage, self.id)?;
+        let restored = restore(&self.storage, self.id, &SystemChance)?;
         Ok(Contents { states: restored.states, report: restored.report, damage: restored.damage })
     }
 
@@ -106,7 +107,8 @@ impl Inspection {
         let (recovery, damage) = self.recovery()?;
         let whole = recovery.frames().first().is_none_or(|frame| frame.batch == 1);
         let mut report = RestoreReport { journal: recovery.report(), ..RestoreReport::default() };
-        let (mut states, floor) = if whole { (States::new(draw_seed()?), Floor::default()) } else { self.oldest(&mut report)? };
+        let (mut states, floor) =
+            if whole { (States::new(draw_seed(&SystemChance)?), Floor::default()) } else { self.oldest(&mut report)? };
         let mut entries = 0;
         recovery.replay(floor.batch, |frame| {
             entries += states.apply(frame, &mut seen)?;
@@ -182,7 +184,7 @@ impl Inspection {
     fn oldest(&self, report: &mut RestoreReport) -> Result<(States, Floor), OpenError> {
         for batch in snapshot::list(self.storage.as_ref())?.into_iter().rev() {
             let Ok(verified) = snapshot::verify(self.storage.as_ref(), self.id, batch)? else { continue };
-            match States::load(self.storage.as_ref(), self.id, batch, draw_seed()?)? {
+            match States::load(self.storage.as_ref(), self.id, batch, draw_seed(&SystemChance)?)? {
                 Ok(states) => {
                     report.snapshot = Some(batch);
                     return Ok((states, verified.floor));
@@ -190,7 +192,7 @@ impl Inspection {
                 Err(bad) => report.bad_snapshots.push(format!("{}: {bad}", snapshot::snapshot_name(batch))),
             }
         }
-        Ok((States::new(draw_seed()?), Floor::default()))
+        Ok((States::new(draw_seed(&SystemChance)?), Floor::default()))
     }
 
     fn recovery(&self) -> Result<(Recovery, Option<Damage>), OpenError> {

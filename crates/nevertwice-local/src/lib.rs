@@ -9,12 +9,14 @@
 //! - `audit`: what operators did, in files that outlive the segments; `history` tells it.
 //! - [`storage`]: the only module that touches the disk, behind a trait that tests replace.
 //! - [`clock`]: the only module that reads the clock, likewise.
+//! - [`chance`]: the only module that draws numbers at random, likewise.
 //!
 //! What this crate never does: serialise the live state in the sequencer's way, retry a failed fsync, guess about damage, or
 //! make durability a matter of `Drop`.
 
 mod audit;
 mod backend;
+pub mod chance;
 pub mod clock;
 pub mod error;
 pub mod folder;
@@ -29,4 +31,6 @@ pub mod storage;
 
 pub use audit::is_audit;
 pub use backend::{LocalBackend, LocalOptions, SnapshotReport};
+#[cfg(feature = "stepped")]
+pub use backend::{SteppedBackend, Written};
 pub use restore::RestoreReport;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::audit::{Trail, TrailFault};
+use crate::chance::{Chance, draw_seed};
 use crate::clock::{Clock, Stopwatch};
 use crate::error::{Damage, IoFailure, OpenError};
 use crate::folder::JournalId;
@@ -40,17 +41,11 @@ pub(crate) struct Restored {
     pub(crate) trail_fault: Option<TrailFault>,
 }
 
-/// Draws the seed of the hash tables: keys come from strangers.
-pub(crate) fn draw_seed() -> Result<Seed, IoFailure> {
-    let draw = || getrandom::u64().map_err(|error| IoFailure::new("drawing a seed for", "", std::io::Error::other(error.to_string())));
-    Ok((draw()?, draw()?))
-}
-
 /// Reads everything, damage included.
-pub(crate) fn restore(storage: &Arc<dyn Storage>, id: JournalId) -> Result<Restored, OpenError> {
+pub(crate) fn restore(storage: &Arc<dyn Storage>, id: JournalId, chance: &dyn Chance) -> Result<Restored, OpenError> {
     let watch = Stopwatch::start();
     let mut report = RestoreReport::default();
-    let (mut states, floor) = load_snapshot(storage, id, &mut report)?;
+    let (mut states, floor) = load_snapshot(storage, id, draw_seed(chance)?, &mut report)?;
     let (recovery, damage) = Recovery::inspect(Arc::clone(storage), id, floor)?;
     let (trail, trail_fault) = read_trail(storage, id, &recovery)?;
     // Mostly the audit was written when the snapshot was made, and there is nothing to read below it.
@@ -80,8 +75,7 @@ pub(crate) fn read_trail(storage: &Arc<dyn Storage>, id: JournalId, recovery: &R
     Ok((trail, fault))
 }
 
-fn load_snapshot(storage: &Arc<dyn Storage>, id: JournalId, report: &mut RestoreReport) -> Result<(States, Floor), OpenError> {
-    let seed = draw_seed()?;
+fn load_snapshot(storage: &Arc<dyn Storage>, id: JournalId, seed: Seed, report: &mut RestoreReport) -> Result<(States, Floor), OpenError> {
     for batch in snapshot::list(storage.as_ref())? {
         let loaded = match snapshot::verify(storage.as_ref(), id, batch)? {
             Ok(verified) => States::load(storage.as_ref(), id, batch, seed)?.map(|states| (states, verified.floor)),

@@ -9,9 +9,8 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderMap, Request, Response};
-use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
@@ -47,10 +46,10 @@ impl Service {
 }
 
 /// What answers the requests of one connection.
-struct Connected {
-    service: Service,
+pub(crate) struct Connected {
+    pub(crate) service: Service,
     /// The address of the other end.
-    address: IpAddr,
+    pub(crate) address: IpAddr,
 }
 
 /// Serves a connection in a task of its own.
@@ -79,12 +78,15 @@ pub(crate) fn serve(stream: TcpStream, address: IpAddr, service: Service, connec
     });
 }
 
-impl hyper::service::Service<Request<Incoming>> for Connected {
+impl<B> hyper::service::Service<Request<B>> for Connected
+where
+    B: HttpBody<Data = Bytes, Error: Into<axum::BoxError>> + Send + 'static,
+{
     type Response = Response<Body>;
     type Error = Infallible;
     type Future = Answering;
 
-    fn call(&self, mut request: Request<Incoming>) -> Answering {
+    fn call(&self, mut request: Request<B>) -> Answering {
         let Service { app, router } = &self.service;
         let app = Arc::clone(app);
         if let Err(refusal) = check_head(&app, &request) {
@@ -101,7 +103,7 @@ impl hyper::service::Service<Request<Incoming>> for Connected {
     }
 }
 
-fn check_head(app: &App, request: &Request<Incoming>) -> Result<(), Refusal> {
+fn check_head<B>(app: &App, request: &Request<B>) -> Result<(), Refusal> {
     let limits = &app.limits;
     let bytes = head_bytes(request.headers()) + request.uri().path_and_query().map_or(0, |target| target.as_str().len());
     if bytes > limits.headers_bytes_max || request.headers().len() > limits.headers_max {

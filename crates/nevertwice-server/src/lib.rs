@@ -23,6 +23,8 @@ mod error;
 mod explain;
 mod honeypot;
 mod hosts;
+#[cfg(feature = "stepped")]
+mod in_process;
 mod intent;
 mod local;
 mod metrics;
@@ -46,6 +48,8 @@ pub use access::{Access, Role};
 pub use config::Config;
 pub use error::StartError;
 pub use explain::{Known, explain};
+#[cfg(feature = "stepped")]
+pub use in_process::{InProcess, Sweeper};
 pub use local::open_local;
 pub use metrics::Metrics;
 pub use openapi::document as openapi_document;

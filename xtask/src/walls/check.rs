@@ -3,7 +3,7 @@
 use cargo_metadata::Metadata;
 
 use super::reach::{self, Reach};
-use super::table::{MAY_BE_ABSENT, NEVER_IMPORTED, WALLS, Wall};
+use super::table::{BINARY, MAY_BE_ABSENT, NEVER_IMPORTED, WALLS, Wall};
 use super::without_std;
 use crate::step::Failure;
 use crate::workspace::Workspace;
@@ -14,6 +14,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<String, Failure> {
     let metadata = workspace.metadata()?;
     let members = reach::members(&metadata);
     let mut wrong = check_table(WALLS, &members, &|name| !reach::versions(&metadata, name).is_empty());
+    wrong.extend(check_default_members(&reach::default_members(&metadata)));
     if !wrong.is_empty() {
         return Err(Failure::new(wrong.join("\n"), FIX_TABLE));
     }
@@ -64,6 +65,13 @@ fn check_table(walls: &[Wall], members: &[String], is_locked: &dyn Fn(&str) -> b
         }
     }
     wrong
+}
+
+/// `cargo run` has to find the product, and to build it with the features that it asks for itself: those of another default
+/// member would be in it as well.
+fn check_default_members(names: &[String]) -> Option<String> {
+    let told = || format!("the workspace's default members are {names:?}: only {BINARY} may be one, or `cargo run` runs something else");
+    (names != [BINARY]).then(told)
 }
 
 /// The names that this package must not reach and that exist at all, those that nobody may reach included.
@@ -125,6 +133,15 @@ mod tests {
         assert!(text.contains("new has no walls"), "{text}");
         let text = table_says(&[WALL], &[], &["runtime", "system"]);
         assert!(text.contains("pure has walls, but is no crate"), "{text}");
+    }
+
+    #[test]
+    fn cargo_run_means_the_product_alone() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert_eq!(check_default_members(&names(&[BINARY])), None);
+        for wrong in [&[][..], &["xtask"], &[BINARY, "xtask"]] {
+            assert!(check_default_members(&names(wrong)).is_some(), "{wrong:?}");
+        }
     }
 
     #[test]

@@ -30,6 +30,11 @@ pub(super) fn members(metadata: &Metadata) -> Vec<String> {
     members.map(|package| package.name.to_string()).collect()
 }
 
+/// What cargo works on where no package is named.
+pub(super) fn default_members(metadata: &Metadata) -> Vec<String> {
+    metadata.workspace_default_packages().iter().map(|package| package.name.to_string()).collect()
+}
+
 /// Does `from` reach `to`, in any of these versions?
 pub(super) fn reach(workspace: &Workspace, from: &str, to: &str, versions: &[String]) -> Result<Reach, Failure> {
     let mut found = Reach::No;

@@ -28,7 +28,7 @@ const LEDGER: &str = "nevertwice-ledger";
 const IDEMPOTENCY: &str = "nevertwice-idempotency";
 const SERVER: &str = "nevertwice-server";
 const BOTS: &str = "nevertwice-bots";
-const BINARY: &str = "nevertwice";
+pub(crate) const BINARY: &str = "nevertwice";
 const TESTKIT: &str = "nevertwice-testkit";
 const XTASK: &str = "xtask";
 

@@ -74,10 +74,7 @@ impl Handoff {
     /// Hands a group over; waits while too much is waiting.
     pub(crate) fn put(&self, group: &mut Group, ticket: u64, decide: Duration) {
         let mut decided = self.decided();
-        while !decided.syncer_gone
-            && (decided.batch.frame.payload().len() >= self.bytes_max
-                || (decided.batch.items > 0 && decided.batch.items + group.items > self.items_max))
-        {
+        while !decided.syncer_gone && self.is_full(&decided.batch, group.items) {
             decided.sequencer_waits = true;
             decided = self.taken.wait(decided).unwrap_or_else(PoisonError::into_inner);
         }
@@ -105,6 +102,17 @@ impl Handoff {
             drop(decided);
             self.arrived.notify_one();
         }
+    }
+
+    /// Whether a group of so many items can be handed over without waiting.
+    #[cfg(feature = "stepped")]
+    pub(crate) fn has_room(&self, items: usize) -> bool {
+        let decided = self.decided();
+        decided.syncer_gone || !self.is_full(&decided.batch, items)
+    }
+
+    fn is_full(&self, batch: &Batch, more: usize) -> bool {
+        batch.frame.payload().len() >= self.bytes_max || (batch.items > 0 && batch.items + more > self.items_max)
     }
 
     /// Nothing more will come.
@@ -143,6 +151,13 @@ impl Handoff {
             self.taken.notify_one();
         }
         Some(())
+    }
+
+    /// Takes all that waits, if anything does.
+    #[cfg(feature = "stepped")]
+    pub(crate) fn take_now(&self, spare: &mut Batch) -> bool {
+        let something_waits = self.decided().batch.ticket != 0;
+        something_waits && self.take(spare).is_some()
     }
 
     /// The last group that is durable, with all before it.

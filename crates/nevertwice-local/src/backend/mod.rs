@@ -13,8 +13,12 @@ mod options;
 mod queue;
 mod sequencer;
 mod snapshots;
+#[cfg(feature = "stepped")]
+mod stepped;
 mod syncer;
 
 pub use open::LocalBackend;
 pub use options::LocalOptions;
 pub use snapshots::SnapshotReport;
+#[cfg(feature = "stepped")]
+pub use stepped::{SteppedBackend, Written};

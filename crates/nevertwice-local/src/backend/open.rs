@@ -15,12 +15,13 @@ use super::queue::{Item, Reply};
 use super::sequencer::{GroupLimits, Sequencer};
 use super::snapshots::{SnapshotReport, Snapshots, Wish};
 use super::syncer::Syncer;
+use crate::chance::{Chance, SystemChance, draw_seed};
 use crate::clock::Clock;
 use crate::error::{IoFailure, OpenError};
 use crate::folder::Folder;
 use crate::history::LocalHistory;
 use crate::journal::{JournalReader, Room};
-use crate::restore::{RestoreReport, check_clock, draw_seed, restore};
+use crate::restore::{RestoreReport, check_clock, restore};
 use crate::storage::Storage;
 
 /// How many commands and reads are decided before they are handed on. Less than a group, so that the syncer does not wait for
@@ -48,6 +49,15 @@ pub struct LocalBackend {
     _folder: Folder,
 }
 
+/// The backend in its parts.
+pub(super) struct Assembled {
+    pub(super) backend: LocalBackend,
+    pub(super) sequencer: Sequencer,
+    pub(super) syncer: Syncer,
+    pub(super) snapshots: Snapshots,
+    pub(super) report: RestoreReport,
+}
+
 impl LocalBackend {
     /// Claims the folder, recovers what is in it, and starts the threads.
     ///
@@ -60,9 +70,26 @@ impl LocalBackend {
         observer: Arc<dyn Observer>,
         options: &LocalOptions,
     ) -> Result<(LocalBackend, RestoreReport), OpenError> {
+        let Assembled { backend, sequencer, syncer, snapshots, report } =
+            LocalBackend::assemble(storage, clock, Arc::new(SystemChance), observer, options)?;
+        // From here on an error drops the backend, which stops the threads that run.
+        backend.start("sequencer", move || sequencer.run())?;
+        backend.start("syncer", move || syncer.run())?;
+        backend.start("snapshots", move || snapshots.run())?;
+        Ok((backend, report))
+    }
+
+    /// Claims the folder, recovers what is in it, and makes the parts; nobody runs them yet.
+    pub(super) fn assemble(
+        storage: Arc<dyn Storage>,
+        clock: Arc<dyn Clock>,
+        chance: Arc<dyn Chance>,
+        observer: Arc<dyn Observer>,
+        options: &LocalOptions,
+    ) -> Result<Assembled, OpenError> {
         options.check()?;
-        let folder = Folder::claim(storage)?;
-        let restored = restore(folder.storage(), folder.id())?;
+        let folder = Folder::claim_with(storage, chance.as_ref())?;
+        let restored = restore(folder.storage(), folder.id(), chance.as_ref())?;
         if let Some(damage) = restored.damage {
             return Err(damage.into());
         }
@@ -94,7 +121,7 @@ impl LocalBackend {
             clock,
             room.clone(),
             options.level,
-            draw_seed()?,
+            draw_seed(chance.as_ref())?,
             journal.epoch(),
             restored.states,
             limits,
@@ -112,6 +139,7 @@ impl LocalBackend {
         let snapshots = Snapshots {
             wishes: wished,
             reader: reader.clone(),
+            chance,
             observer,
             trail: trail.clone(),
             bytes_since: Arc::clone(&bytes_since),
@@ -137,11 +165,7 @@ impl LocalBackend {
             threads: Mutex::default(),
             _folder: folder,
         };
-        // From here on an error drops the backend, which stops the threads that run.
-        backend.start("sequencer", move || sequencer.run())?;
-        backend.start("syncer", move || syncer.run())?;
-        backend.start("snapshots", move || snapshots.run())?;
-        Ok((backend, restored.report))
+        Ok(Assembled { backend, sequencer, syncer, snapshots, report: restored.report })
     }
 
     /// Makes a snapshot now, unless nothing has happened since the last one.

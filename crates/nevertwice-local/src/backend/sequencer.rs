@@ -71,6 +71,10 @@ struct Now {
 
 pub(crate) struct Sequencer {
     items: Receiver<Item>,
+    /// What has been taken out of the queue and is not decided yet.
+    arrived: VecDeque<Item>,
+    /// Told to stop.
+    stopped: bool,
     depth: Arc<AtomicUsize>,
     handoff: Arc<Handoff>,
     clock: Arc<dyn Clock>,
@@ -131,6 +135,8 @@ impl Sequencer {
         let shards = shards.collect();
         Sequencer {
             items,
+            arrived: VecDeque::with_capacity(limits.items_max),
+            stopped: false,
             depth,
             handoff,
             clock,
@@ -151,54 +157,94 @@ impl Sequencer {
     pub(crate) fn run(mut self) {
         // However this ends, the syncer must hear of it.
         let _end = End(Arc::clone(&self.handoff));
-        let mut turn = Vec::with_capacity(self.limits.items_max);
-        let mut stop = false;
-        while !stop && let Some(first) = self.next_item() {
-            turn.push(first);
-            while turn.len() < self.limits.items_max {
-                let Ok(item) = self.items.try_recv() else { break };
-                turn.push(item);
+        while !self.stopped
+            && let Some(first) = self.next_item()
+        {
+            self.arrive(first);
+            while !self.arrived.is_empty() {
+                self.decide_group();
             }
-            self.depth.fetch_sub(turn.iter().filter(|item| !matches!(item, Item::Stop)).count(), Ordering::Relaxed);
-            self.watch = Stopwatch::start();
-            // Looked at once all of the turn have arrived: a caller that has seen an answer may count on his next command not
-            // being decided before it.
-            self.now = Now {
-                at_ms: self.clock.now_ms(),
-                durable_ticket: self.handoff.durable_ticket(),
-                poisoned: self.handoff.poisoned(),
-                full: self.room.left_bytes().is_some_and(|left| left < self.limits.room_bytes),
-            };
-            let mut items = turn.drain(..);
-            let mut read_ahead = 0;
-            loop {
-                if read_ahead == 0 {
-                    self.read_ahead(items.as_slice().iter().take(AHEAD));
-                    read_ahead = AHEAD;
-                }
-                let Some(item) = items.next() else { break };
-                read_ahead -= 1;
-                if stop {
-                    item.fail(Failure::ShuttingDown);
-                } else {
-                    stop = self.take(item);
-                    if self.group.payload.len() >= self.limits.bytes_max {
-                        self.hand_over();
-                    }
-                }
-            }
-            drop(items);
-            self.hand_over();
         }
-        // What came behind the last thing: nothing was done.
+        self.refuse_rest();
+    }
+
+    /// Takes out of the queue what one turn may hold, `first` in front.
+    fn arrive(&mut self, first: Item) {
+        self.arrived.push_back(first);
+        while self.arrived.len() < self.limits.items_max {
+            let Ok(item) = self.items.try_recv() else { break };
+            self.arrived.push_back(item);
+        }
+        self.depth.fetch_sub(self.arrived.iter().filter(|item| !matches!(item, Item::Stop)).count(), Ordering::Relaxed);
+    }
+
+    /// Decides what has arrived, or as much of it as one group takes, and hands it over; waits while the syncer is far behind.
+    fn decide_group(&mut self) {
+        self.watch = Stopwatch::start();
+        // Looked at once all of the turn have arrived: a caller that has seen an answer may count on his next command not being
+        // decided before it.
+        self.now = Now {
+            at_ms: self.clock.now_ms(),
+            durable_ticket: self.handoff.durable_ticket(),
+            poisoned: self.handoff.poisoned(),
+            full: self.room.left_bytes().is_some_and(|left| left < self.limits.room_bytes),
+        };
+        let mut read_ahead = 0;
+        loop {
+            if read_ahead == 0 {
+                self.read_ahead();
+                read_ahead = AHEAD;
+            }
+            read_ahead -= 1;
+            let Some(item) = self.arrived.pop_front() else { break };
+            if self.stopped {
+                item.fail(Failure::ShuttingDown);
+                continue;
+            }
+            self.stopped = self.take(item);
+            if self.group.payload.len() >= self.limits.bytes_max {
+                break;
+            }
+        }
+        self.hand_over();
+    }
+
+    /// Decides one group. `false`: nothing has arrived, or it would have to wait for the syncer.
+    #[cfg(feature = "stepped")]
+    pub(super) fn step(&mut self) -> bool {
+        if self.stopped || !self.handoff.has_room(self.limits.items_max) {
+            return false;
+        }
+        if self.arrived.is_empty() {
+            let Ok(first) = self.items.try_recv() else { return false };
+            self.arrive(first);
+        }
+        self.decide_group();
+        true
+    }
+
+    /// Decides one group of those that came before the end, or ends. `true`: it has ended.
+    #[cfg(feature = "stepped")]
+    pub(super) fn step_to_end(&mut self) -> bool {
+        if !self.stopped {
+            self.step();
+            return false;
+        }
+        self.refuse_rest();
+        self.handoff.end();
+        true
+    }
+
+    /// What came behind the last thing: nothing was done.
+    fn refuse_rest(&self) {
         while let Ok(item) = self.items.try_recv() {
             item.fail(Failure::ShuttingDown);
         }
     }
 
-    /// Lets the commands of one shard wait for memory together, before the first of them is decided.
-    fn read_ahead<'a>(&self, items: impl Iterator<Item = &'a Item>) {
-        let mut requests = items.filter_map(|item| match item {
+    /// Lets the next commands of one shard wait for memory together, before the first of them is decided.
+    fn read_ahead(&self) {
+        let mut requests = self.arrived.iter().take(AHEAD).filter_map(|item| match item {
             Item::Submit(request, _) => Some(request),
             _ => None,
         });

@@ -9,10 +9,10 @@ use nevertwice_api::Observer;
 use tokio::sync::oneshot;
 
 use crate::audit::Trail;
+use crate::chance::{Chance, draw_seed};
 use crate::clock::Stopwatch;
 use crate::error::{Damage, OpenError};
 use crate::journal::{Floor, JournalReader};
-use crate::restore::draw_seed;
 use crate::snapshot::{self, SnapshotWriter, Verified};
 use crate::states::States;
 
@@ -44,6 +44,7 @@ pub(crate) enum Wish {
 pub(crate) struct Snapshots {
     pub(crate) wishes: Receiver<Wish>,
     pub(crate) reader: JournalReader,
+    pub(crate) chance: Arc<dyn Chance>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) trail: Trail,
     pub(crate) bytes_since: Arc<AtomicU64>,
@@ -58,28 +59,43 @@ pub(crate) struct Snapshots {
 impl Snapshots {
     pub(crate) fn run(mut self) {
         while let Ok(wish) = self.wishes.recv() {
-            let reply = match wish {
-                Wish::Make(reply) => reply,
-                Wish::Audit => {
-                    self.write_audit();
-                    continue;
-                }
-                Wish::Stop => return,
-            };
-            let since = self.bytes_since.swap(0, Ordering::Relaxed);
-            let made = self.make();
-            match &made {
-                Ok(report) => self.observer.snapshot(report.records, report.took),
-                Err(error) => {
-                    self.bytes_since.fetch_add(since, Ordering::Relaxed);
-                    if !self.stopping.load(Ordering::Relaxed) {
-                        tracing::warn!(%error, "no snapshot was made; the journal keeps everything");
-                    }
+            if !self.fulfil(wish) {
+                return;
+            }
+        }
+    }
+
+    /// Does the next thing that is wished for. `false`: nothing is.
+    #[cfg(feature = "stepped")]
+    pub(super) fn step(&mut self) -> bool {
+        self.wishes.try_recv().is_ok_and(|wish| self.fulfil(wish))
+    }
+
+    /// `false`: the wish was to end.
+    fn fulfil(&mut self, wish: Wish) -> bool {
+        match wish {
+            Wish::Make(reply) => self.grant(reply),
+            Wish::Audit => self.write_audit(),
+            Wish::Stop => return false,
+        }
+        true
+    }
+
+    /// Makes a snapshot, and tells whoever wants to hear of it.
+    fn grant(&mut self, reply: Option<oneshot::Sender<Result<SnapshotReport, OpenError>>>) {
+        let since = self.bytes_since.swap(0, Ordering::Relaxed);
+        let made = self.make();
+        match &made {
+            Ok(report) => self.observer.snapshot(report.records, report.took),
+            Err(error) => {
+                self.bytes_since.fetch_add(since, Ordering::Relaxed);
+                if !self.stopping.load(Ordering::Relaxed) {
+                    tracing::warn!(%error, "no snapshot was made; the journal keeps everything");
                 }
             }
-            if let Some(reply) = reply {
-                drop(reply.send(made));
-            }
+        }
+        if let Some(reply) = reply {
+            drop(reply.send(made));
         }
     }
 
@@ -110,7 +126,7 @@ impl Snapshots {
                 took: watch.took(),
             });
         }
-        let seed = draw_seed()?;
+        let seed = draw_seed(self.chance.as_ref())?;
         let mut states = match last {
             Some(last) => match States::load(storage.as_ref(), self.reader.id(), last.floor.batch, seed)? {
                 Ok(states) => states,

@@ -27,6 +27,28 @@ impl Drop for Gone {
     }
 }
 
+/// What is known of the batch in hand.
+pub(super) struct InHand {
+    entries: usize,
+    bytes: usize,
+    watch: Stopwatch,
+    sync: Duration,
+}
+
+impl InHand {
+    pub(super) fn of(batch: &Batch) -> InHand {
+        let (entries, bytes) = (batch.frame.entries() as usize, batch.frame.payload().len());
+        InHand { entries, bytes, watch: Stopwatch::start(), sync: Duration::ZERO }
+    }
+
+    /// It is durable, or never will be.
+    pub(super) fn is_written(&mut self) {
+        if self.entries > 0 {
+            self.sync = self.watch.took();
+        }
+    }
+}
+
 pub(crate) struct Syncer {
     pub(crate) journal: Journal,
     pub(crate) handoff: Arc<Handoff>,
@@ -47,35 +69,56 @@ impl Syncer {
         let _gone = Gone(Arc::clone(&self.handoff));
         let mut batch = Batch::default();
         while self.handoff.take(&mut batch).is_some() {
-            let watch = Stopwatch::start();
-            let (entries, bytes) = (batch.frame.entries() as usize, batch.frame.payload().len());
-            if entries > 0 && !self.handoff.poisoned() {
-                match self.write(&mut batch) {
-                    Ok(()) => {
-                        self.handoff.set_durable(batch.ticket);
-                        self.tell_audit(&mut batch);
-                    }
-                    Err(error) => {
-                        tracing::error!(%error, "nothing more is decided until a restart");
-                        self.handoff.poison();
-                        self.observer.poisoned();
-                    }
-                }
+            let mut hand = InHand::of(&batch);
+            while !self.write(&mut batch) {
+                std::thread::sleep(RETRY_AFTER);
             }
-            let sync = if entries > 0 { watch.took() } else { Duration::ZERO };
-            let poisoned = self.handoff.poisoned();
-            for waiting in batch.waiting.drain(..).flatten() {
-                if poisoned { waiting.fail(Failure::JournalFailed) } else { waiting.send() }
-            }
-            if !poisoned {
-                self.observer.group(GroupReport { items: batch.items, entries, bytes, decide: batch.decide, sync });
-                self.wish_for_snapshot(bytes as u64);
-            }
-            batch.frame.clear();
-            batch.ticket = 0;
-            batch.items = 0;
-            batch.decide = Duration::ZERO;
+            hand.is_written();
+            self.answer(&mut batch, hand);
         }
+        self.close();
+    }
+
+    /// Makes a batch durable, or poisons the backend. `false`: there was no room, nothing was written, and everybody in it is
+    /// still waiting.
+    pub(super) fn write(&mut self, batch: &mut Batch) -> bool {
+        if batch.frame.entries() == 0 || self.handoff.poisoned() {
+            return true;
+        }
+        match self.journal.append(&mut batch.frame) {
+            Ok(_) => {
+                self.handoff.set_durable(batch.ticket);
+                self.tell_audit(batch);
+            }
+            Err(AppendError::Full) if !self.stopping.load(Ordering::Relaxed) => return false,
+            Err(error) => {
+                tracing::error!(%error, "nothing more is decided until a restart");
+                self.handoff.poison();
+                self.observer.poisoned();
+            }
+        }
+        true
+    }
+
+    /// Answers all who wait for a batch, which is empty then.
+    pub(super) fn answer(&mut self, batch: &mut Batch, hand: InHand) {
+        let poisoned = self.handoff.poisoned();
+        for waiting in batch.waiting.drain(..).flatten() {
+            if poisoned { waiting.fail(Failure::JournalFailed) } else { waiting.send() }
+        }
+        let InHand { entries, bytes, sync, .. } = hand;
+        if !poisoned {
+            self.observer.group(GroupReport { items: batch.items, entries, bytes, decide: batch.decide, sync });
+            self.wish_for_snapshot(bytes as u64);
+        }
+        batch.frame.clear();
+        batch.ticket = 0;
+        batch.items = 0;
+        batch.decide = Duration::ZERO;
+    }
+
+    /// Ends the journal.
+    pub(super) fn close(self) {
         if !self.handoff.poisoned()
             && let Err(error) = self.journal.close()
         {
@@ -88,17 +131,6 @@ impl Syncer {
         if self.trail.hear(self.journal.durable(), &mut batch.facts) {
             // Nobody hears it while the backend ends; what waits is written then.
             drop(self.snapshots.send(Wish::Audit));
-        }
-    }
-
-    fn write(&mut self, batch: &mut Batch) -> Result<(), AppendError> {
-        loop {
-            match self.journal.append(&mut batch.frame) {
-                Ok(_) => return Ok(()),
-                // Nothing was written, and everybody in it is still waiting.
-                Err(AppendError::Full) if !self.stopping.load(Ordering::Relaxed) => std::thread::sleep(RETRY_AFTER),
-                Err(error) => return Err(error),
-            }
         }
     }
 

@@ -13,4 +13,6 @@ mod journal_damage;
 mod journal_limits;
 mod real_files;
 mod snapshot;
+#[cfg(feature = "stepped")]
+mod stepped;
 mod support;

@@ -41,7 +41,7 @@ impl Steward {
     }
 
     /// Goes over all shards once. What fails is tried again the next time.
-    async fn sweep(&mut self) {
+    pub(crate) async fn sweep(&mut self) {
         let shards = match self.app.within_deadline(self.app.backend.shards()).await {
             Ok(shards) => shards,
             Err(refusal) => return self.failed(None, &refusal),
