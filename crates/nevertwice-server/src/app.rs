@@ -14,7 +14,6 @@ use crate::access::Door;
 use crate::attempts::Attempts;
 use crate::config::{Config, Networks};
 use crate::convert;
-use crate::error::StartError;
 use crate::hosts::Hosts;
 use crate::metrics::Metrics;
 use crate::payment::{PaymentGateway, Sandbox};
@@ -72,7 +71,7 @@ pub(crate) struct ReadOf {
 }
 
 impl App {
-    pub(crate) fn new(config: &Config, parts: crate::Parts, base_url: &str, work: mpsc::Sender<()>) -> Result<Self, StartError> {
+    pub(crate) fn new(config: &Config, parts: crate::Parts, base_url: &str, work: mpsc::Sender<()>) -> Self {
         let (gateway, sandbox) = match parts.gateway {
             Some(gateway) => (gateway, None),
             None => {
@@ -80,9 +79,9 @@ impl App {
                 (Arc::clone(&sandbox) as Arc<dyn PaymentGateway>, Some(sandbox))
             }
         };
-        Ok(Self {
+        Self {
             attempts: Arc::new(Attempts::since(parts.clock.now_ms())),
-            steps: Steps::new()?,
+            steps: Steps::new(),
             explaining: Semaphore::new(1),
             backend: parts.backend,
             metrics: parts.metrics,
@@ -102,7 +101,7 @@ impl App {
             under_way: AtomicUsize::new(0),
             work,
             person_secret: parts.person_secret,
-        })
+        }
     }
 
     /// The key of a sale's persons.

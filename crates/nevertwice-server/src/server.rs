@@ -93,7 +93,7 @@ impl Server {
         let base_url = config.public_url.clone().unwrap_or_else(|| format!("http://{addr}"));
         // Nothing is ever sent: the channel is closed once all who hold its other end are done.
         let (work, finished) = mpsc::channel(1);
-        let app = Arc::new(App::new(config, parts, &base_url, work)?);
+        let app = Arc::new(App::new(config, parts, &base_url, work));
         if config.has_credentials() {
             tracing::info!(%addr, "bound; requests need credentials");
         } else {

@@ -4,13 +4,12 @@
 //! server's own step. What cannot be read is ignored: a trace is never a reason to refuse. `tracestate` belongs to other systems;
 //! it is neither read nor kept, and there is nobody to whom it would be handed on.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use nevertwice_core::TraceContext;
 use tracing::Span;
-
-use crate::error::StartError;
 
 const PARENT: &str = "traceparent";
 
@@ -55,11 +54,9 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    pub(crate) fn new() -> Result<Self, StartError> {
-        let seed = getrandom::u64().map_err(|error| {
-            StartError::new(nevertwice_api::ErrorCode::Internal, format!("No number can be drawn: {error}. Nothing was started."))
-        })?;
-        Ok(Self { seed, taken: AtomicU64::new(0) })
+    pub(crate) fn new() -> Self {
+        // The seed of a hash table is as good as any: it only has to be another in every process.
+        Self { seed: RandomState::new().hash_one(PARENT), taken: AtomicU64::new(0) }
     }
 
     /// The trace of a request, if it names one, with a step of the server's own.

@@ -55,7 +55,8 @@ struct Told {
 impl AuditArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, Box<dyn Error>> {
         let mut source = self.source.open()?;
-        let mut told = Told::default();
+        // A reader who leaves early is told nothing more.
+        let mut told = Told { is_whole: true, ..Told::default() };
         report(|out| {
             told = match &mut source {
                 Source::Folder(inspection) => self.of_folder(inspection, out)?,

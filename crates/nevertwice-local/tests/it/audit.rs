@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use nevertwice_api::{AUDIT_PAGE_MAX, AuditAsk, AuditPage, Backend, History, HistoryFailure, NoObserver};
-use nevertwice_core::{Before, Entry, Event, Freeze, InstrumentState, Reprice, Side, Unfreeze};
+use nevertwice_core::{Before, Entry, Freeze, InstrumentState, Reprice, Side, Unfreeze};
 use nevertwice_local::error::OpenError;
 use nevertwice_local::inspect::Inspection;
 use nevertwice_local::journal::is_segment;

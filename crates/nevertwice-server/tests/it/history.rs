@@ -434,8 +434,8 @@ impl Backend for Between {
 
 #[tokio::test]
 async fn without_a_history_there_is_nothing_to_show() {
-    let mut plan = Plan::default();
-    plan.wrap = Box::new(|backend| Arc::new(Between { backend, panics: Arc::default(), has_history: false }));
+    let wrap = |backend| Arc::new(Between { backend, panics: Arc::default(), has_history: false }) as Arc<dyn Backend>;
+    let plan = Plan { wrap: Box::new(wrap), ..Plan::default() };
     let house = House::with(plan).await;
     assert_eq!(house.get("/v1/audit").await.code(), "history_unavailable");
     assert_eq!(house.get("/v1/explain?principal=ann&key=k").await.code(), "history_unavailable");
@@ -446,8 +446,8 @@ async fn without_a_history_there_is_nothing_to_show() {
 async fn an_attempt_that_a_fault_cut_short_is_noted() {
     let panics = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&panics);
-    let mut plan = Plan::default();
-    plan.wrap = Box::new(|backend| Arc::new(Between { backend, panics: told, has_history: true }));
+    let wrap = |backend| Arc::new(Between { backend, panics: told, has_history: true }) as Arc<dyn Backend>;
+    let plan = Plan { wrap: Box::new(wrap), ..Plan::default() };
     let house = House::with(plan).await.with_market().await;
     panics.store(true, Ordering::SeqCst);
     let order = Guarded::buy("tap", 1).header("principal", "ann");
