@@ -76,7 +76,10 @@ catalogue! {
     RouteUnknown = "route_unknown", 404, final, "There is nothing at this path";
     MethodNotAllowed = "method_not_allowed", 405, final, "This path does not take this method";
     CredentialsMissing = "credentials_missing", 401, final, "The request carries no credentials that the server knows";
+    CredentialsExpired = "credentials_expired", 401, final, "The credentials are known, and their time is over";
+    CredentialsRevoked = "credentials_revoked", 401, final, "The credentials are known, and were revoked";
     RoleInsufficient = "role_insufficient", 403, final, "The credentials do not allow this";
+    ScopeInsufficient = "scope_insufficient", 403, final, "The credentials are for other shards";
     RequestTimeout = "request_timeout", 408, retry, "The request did not arrive whole in time";
 
     // The intent.
@@ -142,6 +145,8 @@ catalogue! {
     GatewayFailed = "gateway_failed", 502, retry, "The payment gateway gave no usable answer";
 
     // The server.
+    RateLimited = "rate_limited", 429, retry, "The caller asks more often than it may";
+    InFlightLimited = "in_flight_limited", 429, retry, "The caller has as many requests under way as it may";
     Overloaded = "overloaded", 503, retry, "Too much is waiting";
     JournalFailed = "journal_failed", 503, retry, "The journal can't be written, and nothing is decided until a restart";
     StorageFull = "storage_full", 503, retry, "The disk is full, and nothing is decided until there is space";

@@ -18,9 +18,11 @@ pub enum OpenError {
     InUse,
     /// The folder was written by a newer version (`data_too_new`).
     TooNew {
-        /// The format that the folder names.
+        /// What in it has a version of its own.
+        what: &'static str,
+        /// That version.
         found: u32,
-        /// The newest format that this version reads.
+        /// The newest that this program reads.
         supported: u32,
     },
     /// The marker file is missing beside data, or is not readable as one.
@@ -108,7 +110,7 @@ impl IoFailure {
 impl OpenError {
     /// An entry or a record in an encoding that this version does not know.
     pub(crate) fn too_new(version: u8, known: u8) -> OpenError {
-        OpenError::TooNew { found: u32::from(version), supported: u32::from(known) }
+        OpenError::TooNew { what: "an entry or a record", found: u32::from(version), supported: u32::from(known) }
     }
 
     /// The code of its page.
@@ -162,10 +164,10 @@ impl fmt::Display for OpenError {
         match self {
             OpenError::Io(failure) => write!(f, "{failure}; nothing was served"),
             OpenError::InUse => f.write_str("another process uses this data folder; nothing was done: stop it, or name another folder"),
-            OpenError::TooNew { found, supported } => write!(
+            OpenError::TooNew { what, found, supported } => write!(
                 f,
-                "the data folder has format {found}, this version reads up to {supported}; nothing was done: run the \
-                 version that wrote it, or a newer one"
+                "a newer version of this program wrote the data: {what} has version {found}, and this one reads up to \
+                 {supported}; nothing was done: run the version that wrote it, or a newer one"
             ),
             OpenError::Marker { what } => {
                 write!(f, "the data folder's `format` file cannot be used: {what}; nothing was done: restore the file from a copy")

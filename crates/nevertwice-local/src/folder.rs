@@ -80,7 +80,8 @@ fn read_marker(storage: &dyn Storage) -> Result<Option<JournalId>, OpenError> {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let names = storage.list().map_err(IoFailure::of("listing", ""))?;
-            return match names.iter().find(|name| journal::is_segment(name) || snapshot::is_snapshot(name) || is_audit(name)) {
+            let is_data = |name: &str| journal::is_segment(name) || snapshot::is_snapshot(name) || is_audit(name) || name == journal::REACH;
+            return match names.iter().find(|name| is_data(name)) {
                 Some(name) => Err(OpenError::Marker { what: format!("it is missing, though {name:?} is there") }),
                 None => Ok(None),
             };
@@ -90,7 +91,7 @@ fn read_marker(storage: &dyn Storage) -> Result<Option<JournalId>, OpenError> {
     parse_marker(&bytes).map(Some)
 }
 
-fn parse_marker(bytes: &[u8]) -> Result<JournalId, OpenError> {
+pub(crate) fn parse_marker(bytes: &[u8]) -> Result<JournalId, OpenError> {
     let bad = |what: &str| OpenError::Marker { what: what.to_owned() };
     let text = std::str::from_utf8(bytes).map_err(|_| bad("it is not text"))?;
     let mut lines = text.lines();
@@ -100,19 +101,25 @@ fn parse_marker(bytes: &[u8]) -> Result<JournalId, OpenError> {
     let format = lines.next().and_then(|line| line.strip_prefix("format ")).and_then(|text| text.parse::<u32>().ok());
     let found = format.ok_or_else(|| bad("it names no format"))?;
     if found > FORMAT {
-        return Err(OpenError::TooNew { found, supported: FORMAT });
+        return Err(OpenError::TooNew { what: "the folder", found, supported: FORMAT });
     }
     if found == 0 {
         return Err(bad("there is no format 0"));
     }
-    let id = lines.next().and_then(|line| line.strip_prefix("journal "));
-    let id = id.filter(|hex| hex.len() == 16).and_then(|hex| u64::from_str_radix(hex, 16).ok());
-    id.map(JournalId).ok_or_else(|| bad("it names no journal"))
+    let id = lines.next().and_then(|line| line.strip_prefix("journal ")).and_then(|hex| u64::from_str_radix(hex, 16).ok());
+    let id = id.map(JournalId).ok_or_else(|| bad("it names no journal"))?;
+    // Signs, capitals, further lines: none of it was written by this program.
+    if marker_text(id) == text { Ok(id) } else { Err(bad("it is not as it was written")) }
+}
+
+/// The text of the `format` file.
+pub(crate) fn marker_text(id: JournalId) -> String {
+    format!("{FIRST_LINE}\nformat {FORMAT}\njournal {:016x}\n", id.0)
 }
 
 fn write_marker(storage: &dyn Storage, chance: &dyn Chance) -> Result<JournalId, OpenError> {
     let id = chance.draw().map_err(IoFailure::of("drawing a number for", MARKER))?;
-    let text = format!("{FIRST_LINE}\nformat {FORMAT}\njournal {id:016x}\n");
+    let text = marker_text(JournalId(id));
     remove_if_there(storage, MARKER_NEW)?;
     let file = storage.create(MARKER_NEW).map_err(IoFailure::of("creating", MARKER_NEW))?;
     file.write_at(0, text.as_bytes()).map_err(IoFailure::of("writing", MARKER_NEW))?;

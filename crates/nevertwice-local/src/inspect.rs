@@ -9,7 +9,7 @@ use nevertwice_core::{Entry, State};
 
 use crate::audit::{Trail, TrailFault};
 use crate::chance::{SystemChance, draw_seed};
-use crate::error::{Damage, IoFailure, OpenError};
+use crate::error::{Damage, OpenError};
 use crate::folder::{JournalId, inspect_marker};
 use crate::follow::Following;
 use crate::journal::{Floor, Frame, FrameRef, Recovery};
@@ -68,7 +68,10 @@ impl Inspection {
     }
 
     /// The snapshots, the newest first: what they hold, or why they do not count.
-    pub fn snapshots(&self) -> Result<Vec<NamedSnapshot>, IoFailure> {
+    ///
+    /// # Errors
+    /// If one cannot be read, or a later version wrote it.
+    pub fn snapshots(&self) -> Result<Vec<NamedSnapshot>, OpenError> {
         let batches = snapshot::list(self.storage.as_ref())?;
         let checked = batches.into_iter().map(|batch| {
             let verified = snapshot::verify(self.storage.as_ref(), self.id, batch)?;

@@ -22,6 +22,9 @@ pub mod error;
 pub mod folder;
 mod follow;
 mod history;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod inspect;
 pub mod journal;
 mod restore;

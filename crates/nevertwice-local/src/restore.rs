@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::audit::{Trail, TrailFault};
 use crate::chance::{Chance, draw_seed};
 use crate::clock::{Clock, Stopwatch};
-use crate::error::{Damage, IoFailure, OpenError};
+use crate::error::{Damage, OpenError};
 use crate::folder::JournalId;
 use crate::journal::{Floor, Recovery, RecoveryReport};
 use crate::snapshot;
@@ -68,7 +68,7 @@ pub(crate) fn restore(storage: &Arc<dyn Storage>, id: JournalId, chance: &dyn Ch
 
 /// What the files of the audit hold, and what is wrong with them or between them and the journal. What the journal has beyond them
 /// is still to be taken.
-pub(crate) fn read_trail(storage: &Arc<dyn Storage>, id: JournalId, recovery: &Recovery) -> Result<(Trail, Option<TrailFault>), IoFailure> {
+pub(crate) fn read_trail(storage: &Arc<dyn Storage>, id: JournalId, recovery: &Recovery) -> Result<(Trail, Option<TrailFault>), OpenError> {
     let (trail, fault) = Trail::read(storage, id)?;
     let first = recovery.frames().first().map(|frame| frame.batch);
     let fault = fault.or_else(|| trail.meet(first, recovery.report().last_batch));

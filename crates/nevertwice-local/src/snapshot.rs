@@ -58,8 +58,9 @@ pub fn snapshot_name(batch: u64) -> String {
 
 /// The batch in a snapshot's file name.
 pub fn snapshot_batch(name: &str) -> Option<u64> {
-    let digits = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
-    (digits.len() == 20).then_some(digits)?.parse().ok()
+    let batch = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?.parse().ok()?;
+    // Only the name that it would be given: a file of any other is somebody else's.
+    (snapshot_name(batch) == name).then_some(batch)
 }
 
 /// Whether a file of this name is a snapshot.
@@ -145,7 +146,10 @@ impl SnapshotWriter {
 }
 
 /// The newest snapshot that is good, and the names of newer ones that are not.
-pub fn newest(storage: &dyn Storage, id: JournalId) -> Result<(Option<Verified>, Vec<String>), IoFailure> {
+///
+/// # Errors
+/// If one cannot be read, or a later version wrote it: then the one before is no substitute.
+pub fn newest(storage: &dyn Storage, id: JournalId) -> Result<(Option<Verified>, Vec<String>), OpenError> {
     let mut bad = Vec::new();
     for batch in list(storage)? {
         match verify(storage, id, batch)? {
@@ -161,7 +165,10 @@ pub fn newest(storage: &dyn Storage, id: JournalId) -> Result<(Option<Verified>,
 }
 
 /// Reads the snapshot after `batch` whole. The inner error says why it does not count.
-pub fn verify(storage: &dyn Storage, id: JournalId, batch: u64) -> Result<Result<Verified, String>, IoFailure> {
+///
+/// # Errors
+/// If it cannot be read, or a later version wrote it.
+pub fn verify(storage: &dyn Storage, id: JournalId, batch: u64) -> Result<Result<Verified, String>, OpenError> {
     let mut reader = match SnapshotReader::open(storage, id, batch)? {
         Ok(reader) => reader,
         Err(bad) => return Ok(Err(bad)),
@@ -174,7 +181,7 @@ pub fn verify(storage: &dyn Storage, id: JournalId, batch: u64) -> Result<Result
                 return Ok(Ok(Verified { floor, records, bytes }));
             }
             Err(ReadError::Bad(bad)) => return Ok(Err(bad)),
-            Err(ReadError::Io(failure)) => return Err(failure),
+            Err(ReadError::Io(failure)) => return Err(failure.into()),
         }
     }
 }
@@ -204,12 +211,18 @@ pub struct SnapshotReader {
 
 impl SnapshotReader {
     /// Opens the snapshot after `batch`. The inner error says why it does not count.
-    pub fn open(storage: &dyn Storage, id: JournalId, batch: u64) -> Result<Result<SnapshotReader, String>, IoFailure> {
+    ///
+    /// # Errors
+    /// If it cannot be read, or a later version wrote it.
+    pub fn open(storage: &dyn Storage, id: JournalId, batch: u64) -> Result<Result<SnapshotReader, String>, OpenError> {
         let name = snapshot_name(batch);
         let file = storage.open(&name).map_err(IoFailure::of("opening", &name))?;
         let len = file.size().map_err(IoFailure::of("measuring", &name))?;
         let mut bytes = Forward { file, name, len, at: 0, window: Vec::new(), start: 0, crc: 0 };
         let Some(head) = bytes.next(HEADER_BYTES)? else { return Ok(Err("it is shorter than its header".to_owned())) };
+        if let Some(found) = later_version(head, id) {
+            return Err(OpenError::TooNew { what: "a snapshot", found, supported: u32::from(VERSION) });
+        }
         let floor = Floor { batch, crc: u32_at(head, 24) };
         if batch == u64::MAX || head != header(id, floor) {
             return Ok(Err("its header is damaged, or of another folder or version".to_owned()));
@@ -267,6 +280,14 @@ fn header(id: JournalId, floor: Floor) -> [u8; HEADER_BYTES] {
     let crc = crc32c::crc32c(&bytes[..28]);
     bytes[28..32].copy_from_slice(&crc.to_le_bytes());
     bytes
+}
+
+/// The version of a good header of this journal that a later version wrote. Whatever it changes, it keeps the magic, the place of
+/// the version, the journal id and the header's checksum.
+fn later_version(head: &[u8], id: JournalId) -> Option<u32> {
+    let version = u16::from_le_bytes([head[4], head[5]]);
+    let is_good = head[0..4] == MAGIC && head[8..16] == id.0.to_le_bytes() && u32_at(head, 28) == crc32c::crc32c(&head[..28]);
+    (is_good && version > VERSION).then_some(u32::from(version))
 }
 
 /// Reads a file once from front to end, summing up the checksum of what was handed out.

@@ -1,7 +1,7 @@
 //! What every handler needs.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use nevertwice_api::person::SaleKey;
 use nevertwice_api::{Answer, Backend, Level, Levels, Request};
@@ -14,7 +14,9 @@ use crate::access::Door;
 use crate::attempts::Attempts;
 use crate::config::{Config, Networks};
 use crate::convert;
+use crate::error::StartError;
 use crate::hosts::Hosts;
+use crate::limits::Limiter;
 use crate::metrics::Metrics;
 use crate::payment::{PaymentGateway, Sandbox};
 use crate::refusal::Refusal;
@@ -28,7 +30,6 @@ pub(crate) struct Limits {
     pub(crate) batch_line_bytes_max: usize,
     pub(crate) headers_bytes_max: usize,
     pub(crate) headers_max: usize,
-    pub(crate) requests_max: usize,
     pub(crate) request_read: Duration,
     pub(crate) answer_deadline: Duration,
 }
@@ -52,7 +53,9 @@ pub(crate) struct App {
     pub(crate) stopping: AtomicBool,
     /// Whether those who have not sent their whole request yet are told that it is too late.
     pub(crate) last_call: watch::Sender<bool>,
-    pub(crate) under_way: AtomicUsize,
+    pub(crate) limiter: Limiter,
+    /// Where the times of limits come from.
+    pub(crate) steady: Arc<dyn Clock>,
     /// Held by everything that has to be finished before the server stops.
     pub(crate) work: mpsc::Sender<()>,
     /// What arrived, for who asks what became of it.
@@ -71,7 +74,7 @@ pub(crate) struct ReadOf {
 }
 
 impl App {
-    pub(crate) fn new(config: &Config, parts: crate::Parts, base_url: &str, work: mpsc::Sender<()>) -> Self {
+    pub(crate) fn new(config: &Config, parts: crate::Parts, base_url: &str, work: mpsc::Sender<()>) -> Result<Self, StartError> {
         let (gateway, sandbox) = match parts.gateway {
             Some(gateway) => (gateway, None),
             None => {
@@ -79,7 +82,8 @@ impl App {
                 (Arc::clone(&sandbox) as Arc<dyn PaymentGateway>, Some(sandbox))
             }
         };
-        Self {
+        let door = Door::open(config, &parts.metrics)?;
+        Ok(Self {
             attempts: Arc::new(Attempts::since(parts.clock.now_ms())),
             steps: Steps::new(),
             explaining: Semaphore::new(1),
@@ -88,7 +92,7 @@ impl App {
             clock: parts.clock,
             gateway,
             sandbox,
-            door: Door::of(config),
+            door,
             trusted_proxies: config.trusted_proxies.clone(),
             hosts: Hosts::of(config),
             limits: config.limits(),
@@ -98,10 +102,11 @@ impl App {
             closing_grace_ms: config.closing_grace_ms,
             stopping: AtomicBool::new(false),
             last_call: watch::Sender::new(false),
-            under_way: AtomicUsize::new(0),
+            limiter: Limiter::new(config.limiter()),
+            steady: parts.steady,
             work,
             person_secret: parts.person_secret,
-        }
+        })
     }
 
     /// The key of a sale's persons.

@@ -106,19 +106,38 @@ fn explain<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Refusal {
         Ok(_) => return malformed("something follows the JSON text"),
         Err(error) => error,
     };
-    let path = error.path().to_string();
+    let path = shown(&error.path().to_string());
     let inner = error.into_inner();
     match inner.classify() {
         serde_json::error::Category::Data => {
-            let inner = for_people(&inner.to_string());
+            let inner = shown(&for_people(&inner.to_string()));
             let wrong =
                 if path == "." { format!("The body does not fit: {inner}") } else { format!("The member `{path}` does not fit: {inner}") };
             let refusal =
                 Refusal::new(ErrorCode::BodyInvalid, wrong, "Send the members and types that the API's description lists, and no others");
             if path == "." { refusal } else { refusal.figure("member", path) }
         }
-        _ => malformed(&inner.to_string()),
+        _ => malformed(&shown(&inner.to_string())),
     }
+}
+
+/// How much of what came in is shown in an answer, in characters.
+const SHOWN_MAX: usize = 300;
+
+/// A text that holds pieces of what came in, as one line of bounded length: names of members are anybody's.
+fn shown(text: &str) -> String {
+    let mut shown = String::new();
+    for (number, character) in text.chars().enumerate() {
+        if number >= SHOWN_MAX {
+            return shown + "...";
+        }
+        if character.is_control() {
+            shown.extend(character.escape_default());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
 }
 
 // What a number has to be is said in words.

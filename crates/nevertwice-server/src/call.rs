@@ -66,13 +66,7 @@ impl Call {
 
     /// The position in the path for `{placeholder}`.
     pub(crate) fn position(&self, placeholder: &str) -> Result<Position, Refusal> {
-        self.path_text(placeholder).parse().map_err(|error| {
-            Refusal::new(
-                ErrorCode::PositionInvalid,
-                format!("The path does not name a position: {error}"),
-                "Take it from an answer as it stood there",
-            )
-        })
+        read_position(self.path_text(placeholder))
     }
 
     /// The parameters of the query, of which only those are known.
@@ -153,7 +147,7 @@ impl CommandCall {
 pub(crate) struct Parameters(Vec<(&'static str, String)>);
 
 impl Parameters {
-    fn read(query: Option<&str>, known: &'static [&'static str]) -> Result<Self, Refusal> {
+    pub(crate) fn read(query: Option<&str>, known: &'static [&'static str]) -> Result<Self, Refusal> {
         let mut found: Vec<(&'static str, String)> = Vec::new();
         for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
             let Some(name) = known.iter().find(|known| **known == name) else {
@@ -200,6 +194,17 @@ pub(crate) fn read_shard(text: &str) -> Result<ShardId, Refusal> {
         Some(("sale", name)) => Ok(ShardId::sale(read_name("shard", name)?)),
         _ => Err(invalid_query("The query parameter `shard` is not written market/NAME or sale/NAME")),
     }
+}
+
+/// Reads a position of a path.
+pub(crate) fn read_position(text: &str) -> Result<Position, Refusal> {
+    text.parse().map_err(|error| {
+        Refusal::new(
+            ErrorCode::PositionInvalid,
+            format!("The path does not name a position: {error}"),
+            "Take it from an answer as it stood there",
+        )
+    })
 }
 
 /// Checks a name, and says which one it is if it is wrong.

@@ -1,11 +1,10 @@
-//! One connection: what is refused for a request's head alone, the number of requests under way, and panics that end in an answer.
+//! One connection: what is refused for a request's head alone or for its address, and panics that end in an answer.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 use axum::Router;
@@ -13,17 +12,20 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderMap, Request, Response};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
-use nevertwice_api::{BoxFuture, ErrorCode, Failure};
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use nevertwice_api::{BoxFuture, ErrorCode};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::watch;
 use tower::Service as _;
 
 use crate::app::{App, Limits};
 use crate::metrics::RouteNumber;
 use crate::peer::Peer;
 use crate::refusal::Refusal;
+use crate::server::Places;
 use crate::socket::Socket;
+use crate::tls::Tls;
 
 /// How many times the bounds of a head are read before it is refused unread, so that a request which is somewhat over them counts
 /// as one, and its connection goes on.
@@ -52,9 +54,42 @@ pub(crate) struct Connected {
     pub(crate) address: IpAddr,
 }
 
+/// What makes of a stream a connection that is served.
+#[derive(Clone)]
+pub(crate) struct Connector {
+    pub(crate) service: Service,
+    pub(crate) tls: Option<Tls>,
+    /// Becomes true when the server stops.
+    pub(crate) stopped: watch::Receiver<bool>,
+}
+
 /// Serves a connection in a task of its own.
-pub(crate) fn serve(stream: TcpStream, address: IpAddr, service: Service, connections: &GracefulShutdown, place: OwnedSemaphorePermit) {
+pub(crate) fn serve(stream: TcpStream, address: IpAddr, connector: Connector, connections: &GracefulShutdown, places: Places) {
     let _ = stream.set_nodelay(true);
+    let watcher = connections.watcher();
+    tokio::spawn(async move {
+        let Connector { service, tls, mut stopped } = connector;
+        match tls {
+            None => answer(stream, address, service, watcher).await,
+            Some(tls) => {
+                let agreed = tokio::select! {
+                    agreed = tls.agree(stream) => agreed,
+                    _ = stopped.wait_for(|stopped| *stopped) => return,
+                };
+                match agreed {
+                    Ok(stream) => answer(stream, address, service, watcher).await,
+                    Err(error) => {
+                        service.app.metrics.handshake_failures.inc();
+                        tracing::debug!(%error, "a connection ended before it had agreed on a key");
+                    }
+                }
+            }
+        }
+        drop(places);
+    });
+}
+
+async fn answer<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream: S, address: IpAddr, service: Service, watcher: Watcher) {
     let socket = Socket::new(stream, Arc::clone(&service.app));
     let limits = &service.app.limits;
     let mut builder = http1::Builder::new();
@@ -69,13 +104,9 @@ pub(crate) fn serve(stream: TcpStream, address: IpAddr, service: Service, connec
         // A client that has sent its request and hangs up has still asked: its request is not dropped halfway.
         .half_close(true)
         .serve_connection(TokioIo::new(socket), Connected { service, address });
-    let connection = connections.watch(connection);
-    tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            tracing::debug!(%error, "a connection ended early");
-        }
-        drop(place);
-    });
+    if let Err(error) = watcher.watch(connection).await {
+        tracing::debug!(%error, "a connection ended early");
+    }
 }
 
 impl<B> hyper::service::Service<Request<B>> for Connected
@@ -92,11 +123,10 @@ where
         if let Err(refusal) = check_head(&app, &request) {
             return Answering { answer: None, refused: Some(refusal), app };
         }
-        if app.under_way.fetch_add(1, Ordering::Relaxed) >= app.limits.requests_max {
-            app.under_way.fetch_sub(1, Ordering::Relaxed);
-            return Answering { answer: None, refused: Some(Failure::Overloaded.into()), app };
-        }
         let peer = Peer::of(self.address, request.headers(), &app.trusted_proxies);
+        if let Err(refusal) = app.limiter.take_address(peer.0, app.steady.now_ms()) {
+            return Answering { answer: None, refused: Some(refusal), app };
+        }
         request.extensions_mut().insert(peer);
         let answer = router.clone().call(request.map(Body::new));
         Answering { answer: Some(Box::pin(answer)), refused: None, app }
@@ -156,13 +186,5 @@ impl Answering {
     fn refuse(&self, refusal: Refusal) -> Response<Body> {
         self.app.metrics.requests.observe(RouteNumber::UNMATCHED, Err(refusal.code()), std::time::Duration::ZERO);
         refusal.into_response()
-    }
-}
-
-impl Drop for Answering {
-    fn drop(&mut self) {
-        if self.answer.is_some() {
-            self.app.under_way.fetch_sub(1, Ordering::Relaxed);
-        }
     }
 }

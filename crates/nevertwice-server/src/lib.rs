@@ -14,6 +14,7 @@ mod app;
 mod attempts;
 mod body;
 mod booking;
+mod calendar;
 mod call;
 pub mod config;
 mod connection;
@@ -21,11 +22,15 @@ mod convert;
 mod endpoints;
 mod error;
 mod explain;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod honeypot;
 mod hosts;
 #[cfg(feature = "stepped")]
 mod in_process;
 mod intent;
+mod limits;
 mod local;
 mod metrics;
 mod named;
@@ -43,17 +48,22 @@ mod server;
 mod socket;
 mod steward;
 mod trace;
+mod tls;
+mod watched;
 
-pub use access::{Access, Role};
+pub use access::{Access, KeyId, KeyRecord, KeyRole, Role, WantedKey, list_keys, make_key, revoke_key, shard_of};
+pub use calendar::{instant_of, instant_text};
 pub use config::Config;
 pub use error::StartError;
 pub use explain::{Known, explain};
 #[cfg(feature = "stepped")]
 pub use in_process::{InProcess, Sweeper};
+pub use limits::SteadyClock;
 pub use local::open_local;
 pub use metrics::Metrics;
 pub use openapi::document as openapi_document;
 pub use payment::{Closed, GatewayError, PaymentGateway, PaymentStatus, Session};
-pub use person_secret::{check as check_person_secret, load_or_create as load_or_create_person_secret};
+pub use person_secret::{check as check_person_secret, load_or_create as load_or_create_person_secret, note as note_person_secret};
 pub use routes::{Content, Method, Route, routes};
 pub use server::{Parts, Server};
+pub use watched::Reloader;

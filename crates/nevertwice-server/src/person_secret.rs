@@ -29,22 +29,60 @@ pub fn load_or_create(path: &Path, data: &Path) -> Result<[u8; 32], StartError> 
 /// What tells in the data folder with which secret its data were made, without telling the secret.
 const CHECK: &str = "person-key.check";
 
+/// The version of that file. The first has no number in it; a later one begins with a line `person-key N`.
+const VERSION: u32 = 1;
+
 /// Refuses a secret other than the one that the data were made with: it would make strangers of all who are in them, and give
-/// them second seats. The first call for a folder writes down what the later ones compare with.
+/// them second seats. Nothing is written, so it comes before the data are touched; [`note`] comes after.
 ///
 /// # Errors
-/// If the secret is another one, or the file in the folder can't be read or written.
+/// If the secret is another one, a later version noted it, or the file in the folder can't be read.
 pub fn check(path: &Path, data: &Path, secret: &[u8; 32]) -> Result<(), StartError> {
-    let own = HEXLOWER_PERMISSIVE.encode(&SaleKey::derive(secret, "").email(CHECK)) + "\n";
     let file = data.join(CHECK);
     match std::fs::read_to_string(&file) {
-        Ok(known) if known == own => Ok(()),
-        Ok(_) => Err(refuse(path, format!("is not the one with which the data in {} were made", data.display()))),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            std::fs::write(&file, own).map_err(|error| refuse(path, format!("can't be noted in {}: {error}", file.display())))
-        }
+        Ok(known) if known == noted(secret) => Ok(()),
+        Ok(known) => Err(match later_version(&known) {
+            Some(version) => StartError::new(
+                ErrorCode::DataTooNew,
+                format!(
+                    "{} has version {version}, and this program reads up to {VERSION}. Nothing was started. Run the version that wrote it, or a newer one.",
+                    file.display()
+                ),
+            ),
+            None => refuse(path, format!("is not the one with which the data in {} were made", data.display())),
+        }),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(refuse(path, format!("can't be compared with {}: {error}", file.display()))),
     }
+}
+
+/// Writes down in a data folder what [`check`] compares with from then on, unless it is there. It appears whole or not at all: a
+/// half of it would be taken for another secret's. The folder belongs to this process.
+///
+/// # Errors
+/// If it can't be written.
+pub fn note(path: &Path, data: &Path, secret: &[u8; 32]) -> Result<(), StartError> {
+    let file = data.join(CHECK);
+    let written = || {
+        if file.try_exists()? {
+            return Ok(());
+        }
+        let new = file.with_extension("tmp");
+        let mut making = File::create(&new)?;
+        making.write_all(noted(secret).as_bytes())?;
+        making.sync_all()?;
+        std::fs::rename(&new, &file)?;
+        File::open(data)?.sync_all()
+    };
+    written().map_err(|error: std::io::Error| refuse(path, format!("can't be noted in {}: {error}", file.display())))
+}
+
+fn noted(secret: &[u8; 32]) -> String {
+    HEXLOWER_PERMISSIVE.encode(&SaleKey::derive(secret, "").email(CHECK)) + "\n"
+}
+
+fn later_version(text: &str) -> Option<u32> {
+    text.lines().next()?.strip_prefix("person-key ")?.parse().ok().filter(|version| *version > VERSION)
 }
 
 fn has_entries(folder: &Path) -> bool {

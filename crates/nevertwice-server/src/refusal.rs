@@ -7,8 +7,8 @@ use nevertwice_api::{ErrorCode, Failure};
 use nevertwice_core::Position;
 use serde::Serialize;
 
-/// Seconds after which a retryable request may be made again.
-const RETRY_AFTER: &str = "1";
+/// Seconds after which a retryable request may be made again, where nothing else is known.
+const RETRY_AFTER: u64 = 1;
 
 /// A refusal, and all that its answer needs.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ struct Inner {
     code: ErrorCode,
     problem: Problem,
     allow: Option<HeaderValue>,
+    /// Seconds after which a retryable request may be made again.
+    retry_after: u64,
 }
 
 impl Refusal {
@@ -29,7 +31,7 @@ impl Refusal {
 
     /// A refusal whose detail says in its own words what was wrong, what was done, and what to do.
     pub(crate) fn with_detail(code: ErrorCode, detail: impl Into<String>) -> Self {
-        Self(Box::new(Inner { code, problem: Problem::new(code, detail), allow: None }))
+        Self(Box::new(Inner { code, problem: Problem::new(code, detail), allow: None, retry_after: RETRY_AFTER }))
     }
 
     /// A fault of the server itself.
@@ -63,6 +65,12 @@ impl Refusal {
         self
     }
 
+    /// Says after how many seconds the same may be asked again.
+    pub(crate) fn retry_after(mut self, seconds: u64) -> Self {
+        self.0.retry_after = seconds.max(1);
+        self
+    }
+
     /// Says as of which position it is said.
     pub(crate) fn at(mut self, position: Position) -> Self {
         self.0.problem.position = Some(position.to_string());
@@ -83,7 +91,7 @@ impl Refusal {
     }
 
     pub(crate) fn into_response(self) -> Response<Body> {
-        let Inner { code, problem, allow } = *self.0;
+        let Inner { code, problem, allow, retry_after } = *self.0;
         let body = serde_json::to_vec(&problem).unwrap_or_default();
         let mut response = Response::new(Body::from(body));
         *response.status_mut() = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -91,10 +99,12 @@ impl Refusal {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if code.retryable() && matches!(code.status(), 409 | 429 | 503) {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER));
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(retry_after));
         }
-        if code == ErrorCode::CredentialsMissing {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        if code.status() == 401 {
+            // RFC 6750: whoever sent nothing is only told what to send.
+            let challenge = if code == ErrorCode::CredentialsMissing { "Bearer" } else { "Bearer error=\"invalid_token\"" };
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
         // What is left of its body may still come, and would be taken for the next request.
         if matches!(code, ErrorCode::RequestTimeout | ErrorCode::ShuttingDown) {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use axum::http::request::Parts;
 use nevertwice_core::IdempotencyKey;
 
-use crate::access::{Access, Caller, Role};
+use crate::access::{Access, Caller, CredentialName, Role};
 use crate::refusal::Refusal;
 use crate::routes::{Method, Route};
 
@@ -21,9 +21,16 @@ pub(crate) struct Asker {
 
 impl Asker {
     /// Somebody whom the door did not let in; none if the route is not one for operators' commands.
-    pub(crate) fn stranger(route: &Route, parts: &Parts, from: IpAddr, key: Option<&IdempotencyKey>) -> Option<Self> {
+    pub(crate) fn stranger(
+        route: &Route,
+        parts: &Parts,
+        credential: Option<&CredentialName>,
+        from: IpAddr,
+        key: Option<&IdempotencyKey>,
+    ) -> Option<Self> {
         let is_operators = route.method == Method::Post && route.access == Access::Operator;
-        is_operators.then(|| Self::new(route, parts, "unknown", Role::Nobody, from, key))
+        let credential = credential.map_or("unknown", CredentialName::as_str);
+        is_operators.then(|| Self::new(route, parts, credential, Role::Nobody, from, key))
     }
 
     /// Somebody who was let in; none if it is no operator's command.
@@ -33,13 +40,8 @@ impl Asker {
     }
 
     fn new(route: &Route, parts: &Parts, credential: &str, role: Role, from: IpAddr, key: Option<&IdempotencyKey>) -> Self {
-        let role = match role {
-            Role::Nobody => "nobody",
-            Role::Service => "service",
-            Role::Operator => "operator",
-        };
         let (path, credential) = (parts.uri.path().to_owned(), credential.to_owned());
-        Self { command: route.word, path, credential, role, from, key: key.cloned() }
+        Self { command: route.word, path, credential, role: role.word(), from, key: key.cloned() }
     }
 
     /// Tells that it was refused.

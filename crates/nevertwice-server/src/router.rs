@@ -6,12 +6,14 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{FromRequestParts as _, RawPathParams, Request};
 use axum::http::Response;
+use axum::http::request::Parts;
 use axum::routing::{MethodRouter, on};
 use nevertwice_api::ErrorCode;
-use nevertwice_core::TraceContext;
+use nevertwice_core::{Name, ShardId, TraceContext};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
+use crate::access::{Access, CredentialName, Identity};
 use crate::app::App;
 use crate::call::{Call, Unread};
 use crate::intent;
@@ -88,11 +90,13 @@ async fn run(app: Arc<App>, route: &'static Route, request: Box<Request>, trace:
     let peer = parts.extensions.get::<Peer>().ok_or_else(|| Refusal::internal("a request from nowhere"))?.0;
     let key = route.keyed.then(|| intent::idempotency_key(&parts.headers));
     let known_key = key.as_ref().and_then(|key| key.as_ref().ok());
-    let admitted = app.door.admit(route.access, &parts.headers, peer);
-    let caller = admitted.inspect_err(|refusal| {
-        Asker::stranger(route, &parts, peer, known_key).inspect(|asker| asker.tell(refusal));
-    })?;
-    tracing::debug!(endpoint = route.word, credential = caller.name.as_str(), peer = %caller.peer, "let in");
+    let refused = |parts: &Parts, credential: Option<&CredentialName>, refusal: &Refusal| {
+        Asker::stranger(route, parts, credential, peer, known_key).inspect(|asker| asker.tell(refusal));
+    };
+    let identity = match route.access {
+        Access::Anyone => Identity::anyone(),
+        _ => app.door.identify(&parts.headers, app.clock.now_ms()).inspect_err(|refusal| refused(&parts, None, refusal))?,
+    };
     let names = if route.path.contains('{') {
         Some(RawPathParams::from_request_parts(&mut parts, &()).await.map_err(|_| {
             Refusal::new(
@@ -104,10 +108,23 @@ async fn run(app: Arc<App>, route: &'static Route, request: Box<Request>, trace:
     } else {
         None
     };
+    let shard = names.as_ref().and_then(shard_in);
+    let name = identity.name.clone();
+    let admitted = app.door.admit(route.access, shard.as_ref(), identity, &parts.headers, peer);
+    let caller = admitted.inspect_err(|refusal| refused(&parts, Some(&name), refusal))?;
+    tracing::debug!(endpoint = route.word, credential = caller.name.as_str(), peer = %caller.peer, "let in");
+    if route.is_at_once {
+        return (route.handle)(Box::new(Call { app, caller, origin: None, key: None, names, parts, body: Unread::new(body) })).await;
+    }
     let attempt = known_key.map(|key| app.attempts.begin(&caller.principal, key, app.clock.now_ms()));
     let asker = Asker::known(route, &parts, &caller, known_key);
     let origin = if route.method == Method::Post { caller.origin(trace, route.traffic) } else { None };
-    let result = (route.handle)(Box::new(Call { app, caller, origin, key, names, parts, body: Unread::new(body) })).await;
+    let limited = Arc::clone(&app);
+    // Held until the answer is there.
+    let result = match limited.limiter.enter(&caller, limited.steady.now_ms()).await {
+        Ok(_entered) => (route.handle)(Box::new(Call { app, caller, origin, key, names, parts, body: Unread::new(body) })).await,
+        Err(refusal) => Err(refusal),
+    };
     if let (Some(asker), Err(refusal)) = (asker, &result) {
         asker.tell(refusal);
     }
@@ -116,6 +133,15 @@ async fn run(app: Arc<App>, route: &'static Route, request: Box<Request>, trace:
         attempt.end(outcome.into(), result.as_ref().map_or_else(Refusal::position, Reply::position));
     }
     result
+}
+
+/// The shard that a path names, if it names one.
+fn shard_in(names: &RawPathParams) -> Option<ShardId> {
+    names.iter().find_map(|(placeholder, text)| match placeholder {
+        "market" => Some(ShardId::market(Name::new(text).ok()?)),
+        "sale" => Some(ShardId::sale(Name::new(text).ok()?)),
+        _ => None,
+    })
 }
 
 fn refused(app: &App, refusal: Refusal) -> Response<Body> {

@@ -79,6 +79,8 @@ pub struct Route {
     pub keyed: bool,
     /// Whether it is the traffic of people, orders and bookings, and not what operators do.
     pub traffic: bool,
+    /// Whether it is answered however much the server has to do; it takes no time.
+    pub is_at_once: bool,
     pub(crate) handle: Handler,
 }
 
@@ -102,6 +104,7 @@ impl Route {
             query: &[],
             keyed: false,
             traffic: false,
+            is_at_once: false,
             handle,
         }
     }
@@ -134,6 +137,10 @@ impl Route {
         Self { traffic: true, ..self }
     }
 
+    const fn at_once(self) -> Self {
+        Self { is_at_once: true, ..self }
+    }
+
     const fn exchanges(self, request: Content, response: Content) -> Self {
         Self { request, response, keyed: false, ..self }
     }
@@ -143,7 +150,7 @@ const LEVEL: (&str, &str) = ("level", "answer from a position that has reached t
 const FROM: (&str, &str) = ("from", "the `next` of the page before");
 const CURSOR: (&str, &str) = ("cursor", "the `next` of the piece before");
 
-use Access::{Anyone, Known, Operator, Service};
+use Access::{Anyone, Known, Operator, Principal, Reader, Service};
 
 /// All routes.
 pub(crate) static ROUTES: &[Route] = &[
@@ -161,7 +168,7 @@ pub(crate) static ROUTES: &[Route] = &[
         .says("Opens a market")
         .takes("OpenMarket")
         .creates("Envelope_MarketOpened"),
-    Route::get("/v1/markets/{market}", "show_market", Service, |call| Box::pin(markets::show(call)))
+    Route::get("/v1/markets/{market}", "show_market", Principal, |call| Box::pin(markets::show(call)))
         .says("A market's own figures")
         .asks(&[LEVEL])
         .shows("Read_Market"),
@@ -173,19 +180,19 @@ pub(crate) static ROUTES: &[Route] = &[
         .says("Lists an instrument")
         .takes("ListInstrument")
         .creates("Envelope_InstrumentListed"),
-    Route::get("/v1/markets/{market}/instruments", "show_instruments", Service, |call| Box::pin(instruments::page(call)))
+    Route::get("/v1/markets/{market}/instruments", "show_instruments", Principal, |call| Box::pin(instruments::page(call)))
         .says("Instruments, a page at a time")
         .asks(&[FROM, LEVEL])
         .shows("Read_InstrumentPage"),
-    Route::get("/v1/markets/{market}/instruments/{instrument}", "show_instrument", Service, |call| Box::pin(instruments::show(call)))
+    Route::get("/v1/markets/{market}/instruments/{instrument}", "show_instrument", Principal, |call| Box::pin(instruments::show(call)))
         .says("One instrument")
         .asks(&[LEVEL])
         .shows("Read_Instrument"),
-    Route::get("/v1/markets/{market}/instruments/{instrument}/quote", "show_quote", Service, |call| Box::pin(instruments::quote(call)))
+    Route::get("/v1/markets/{market}/instruments/{instrument}/quote", "show_quote", Principal, |call| Box::pin(instruments::quote(call)))
         .says("What an order would cost or bring now")
         .asks(&[("side", "`buy` or `sell`"), ("quantity", "how many shares"), LEVEL])
         .shows("Read_Quote"),
-    Route::get("/v1/markets/{market}/instruments/{instrument}/holders", "show_holders", Service, |call| {
+    Route::get("/v1/markets/{market}/instruments/{instrument}/holders", "show_holders", Reader, |call| {
         Box::pin(instruments::holders(call))
     })
     .says("Who holds an instrument, a piece of a scan at a time")
@@ -215,15 +222,15 @@ pub(crate) static ROUTES: &[Route] = &[
         .says("Opens an account")
         .takes("OpenAccount")
         .creates("Envelope_AccountOpened"),
-    Route::get("/v1/markets/{market}/accounts/{account}", "show_account", Service, |call| Box::pin(markets::show_account(call)))
+    Route::get("/v1/markets/{market}/accounts/{account}", "show_account", Principal, |call| Box::pin(markets::show_account(call)))
         .says("One account")
         .asks(&[LEVEL])
         .shows("Read_Account"),
-    Route::get("/v1/markets/{market}/accounts/{account}/holdings", "show_holdings", Service, |call| Box::pin(markets::holdings(call)))
+    Route::get("/v1/markets/{market}/accounts/{account}/holdings", "show_holdings", Principal, |call| Box::pin(markets::holdings(call)))
         .says("What an account holds, a page at a time")
         .asks(&[FROM, LEVEL])
         .shows("Read_HoldingPage"),
-    Route::get("/v1/markets/{market}/acks/{position}", "await_market", Service, |call| Box::pin(acks::market(call)))
+    Route::get("/v1/markets/{market}/acks/{position}", "await_market", Principal, |call| Box::pin(acks::market(call)))
         .says("Waits until a position of a market has reached a level, and tells all that it has reached")
         .asks(&[("level", "the level to wait for; `decided` if absent")])
         .shows("AckLevels"),
@@ -231,7 +238,7 @@ pub(crate) static ROUTES: &[Route] = &[
         .says("Opens a sale; its doors stay closed until they are opened")
         .takes("OpenSale")
         .creates("Envelope_SaleOpened"),
-    Route::get("/v1/sales/{sale}", "show_sale", Service, |call| Box::pin(sales::show(call)))
+    Route::get("/v1/sales/{sale}", "show_sale", Principal, |call| Box::pin(sales::show(call)))
         .says("A sale's own figures")
         .asks(&[LEVEL])
         .shows("Read_Sale"),
@@ -256,7 +263,7 @@ pub(crate) static ROUTES: &[Route] = &[
         .says("All bookings, ended ones included, a piece of a scan at a time")
         .asks(&[CURSOR, LEVEL])
         .shows("Read_BookingPage"),
-    Route::get("/v1/sales/{sale}/bookings/{booking}", "show_booking", Service, |call| Box::pin(bookings::show(call)))
+    Route::get("/v1/sales/{sale}/bookings/{booking}", "show_booking", Principal, |call| Box::pin(bookings::show(call)))
         .says("One booking")
         .asks(&[LEVEL])
         .shows("Read_Booking"),
@@ -270,7 +277,7 @@ pub(crate) static ROUTES: &[Route] = &[
         .says("Ends a booking released, once its payment is closed at the gateway; an operator need not name the owner")
         .takes("Release")
         .shows("Envelope_Released"),
-    Route::get("/v1/sales/{sale}/acks/{position}", "await_sale", Service, |call| Box::pin(acks::sale(call)))
+    Route::get("/v1/sales/{sale}/acks/{position}", "await_sale", Principal, |call| Box::pin(acks::sale(call)))
         .says("Waits until a position of a sale has reached a level, and tells all that it has reached")
         .asks(&[("level", "the level to wait for; `decided` if absent")])
         .shows("AckLevels"),
@@ -302,9 +309,11 @@ pub(crate) static ROUTES: &[Route] = &[
         .exchanges(Content::Nothing, Content::Html),
     Route::get("/healthz", "alive", Anyone, |call| Box::pin(status::alive(call)))
         .says("Whether the server lives")
+        .at_once()
         .shows("Health"),
     Route::get("/readyz", "ready", Anyone, |call| Box::pin(status::ready(call)))
         .says("Whether the server can work")
+        .at_once()
         .shows("Health"),
     Route::get("/metrics", "metrics", Known, |call| Box::pin(status::metrics(call)))
         .says("Metrics for Prometheus")

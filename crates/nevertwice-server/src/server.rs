@@ -9,16 +9,19 @@ use nevertwice_api::{Backend, ErrorCode};
 use nevertwice_local::clock::{Clock, SystemClock};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
-use tokio::time::{Duration, timeout};
+use tokio::time::{Duration, MissedTickBehavior, interval, timeout};
 
 use crate::app::App;
 use crate::config::Config;
-use crate::connection::{self, Service};
+use crate::connection::{self, Connector, Service};
 use crate::error::StartError;
+use crate::limits::{Connections, Place, SteadyClock};
 use crate::metrics::Metrics;
 use crate::payment::PaymentGateway;
 use crate::router::router;
 use crate::steward::Steward;
+use crate::tls::Tls;
+use crate::watched::{Reloader, Reread};
 
 /// How long the server waits after a socket error, for instance when it has too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -34,6 +37,8 @@ pub struct Parts {
     pub metrics: Arc<Metrics>,
     /// Where instants come from.
     pub clock: Arc<dyn Clock>,
+    /// Where the times of rate limits come from: milliseconds since whatever instant, never stepping back.
+    pub steady: Arc<dyn Clock>,
     /// Where payments are made; the sandbox if absent. With another gateway there are no pages of the sandbox.
     pub gateway: Option<Arc<dyn PaymentGateway>>,
     /// From what the keys of sales are made. The same as long as the data lives.
@@ -44,7 +49,14 @@ impl Parts {
     /// A backend, the clock of the system, the sandbox for payments, and metrics of its own.
     #[must_use]
     pub fn new(backend: Arc<dyn Backend>, person_secret: [u8; 32]) -> Self {
-        Self { backend, metrics: Arc::new(Metrics::new()), clock: Arc::new(SystemClock), gateway: None, person_secret }
+        Self {
+            backend,
+            metrics: Arc::new(Metrics::new()),
+            clock: Arc::new(SystemClock),
+            steady: Arc::new(SteadyClock::default()),
+            gateway: None,
+            person_secret,
+        }
     }
 }
 
@@ -59,9 +71,13 @@ pub struct Server {
     listener: TcpListener,
     addr: SocketAddr,
     app: Arc<App>,
+    tls: Option<Tls>,
+    scheme: &'static str,
     connections_max: usize,
+    of_addresses: Arc<Connections>,
     drain: Duration,
     sweep: Duration,
+    reload: Duration,
     finished: mpsc::Receiver<()>,
 }
 
@@ -90,22 +106,31 @@ impl Server {
         };
         let listener = TcpListener::bind(config.listen).await.map_err(refuse)?;
         let addr = listener.local_addr().map_err(refuse)?;
-        let base_url = config.public_url.clone().unwrap_or_else(|| format!("http://{addr}"));
+        let scheme = if config.has_tls() { "https" } else { "http" };
+        let base_url = config.public_url.clone().unwrap_or_else(|| format!("{scheme}://{addr}"));
         // Nothing is ever sent: the channel is closed once all who hold its other end are done.
         let (work, finished) = mpsc::channel(1);
-        let app = Arc::new(App::new(config, parts, &base_url, work));
+        let tls = Tls::open(config, &parts.metrics)?;
+        let app = Arc::new(App::new(config, parts, &base_url, work)?);
         if config.has_credentials() {
             tracing::info!(%addr, "bound; requests need credentials");
         } else {
             tracing::warn!(%addr, "bound to loopback only: without credentials everybody who reaches this address is the operator");
         }
+        if tls.is_none() && !addr.ip().is_loopback() {
+            tracing::warn!(%addr, "without TLS: keys and answers can be read on their way; set `tls_certificate` and `tls_key`, or let a proxy do it");
+        }
         Ok(Self {
             listener,
             addr,
             app,
+            tls,
+            scheme,
             connections_max: config.connections_max,
+            of_addresses: Connections::new(Some(config.connections_per_address_max).filter(|max| *max > 0)),
             drain: Duration::from_millis(config.drain_ms),
             sweep: Duration::from_millis(config.sweep_ms),
+            reload: Duration::from_millis(config.reload_ms),
             finished,
         })
     }
@@ -116,14 +141,29 @@ impl Server {
         self.addr
     }
 
+    /// The address that was bound, as one writes it to ask: `https://127.0.0.1:8443`.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("{}://{}", self.scheme, self.addr)
+    }
+
+    /// Reads the files of credentials and certificates again when it is told to; the running server does so every `reload_ms` as well.
+    #[must_use]
+    pub fn reloader(&self) -> Reloader {
+        let tls = self.tls.iter().map(|tls| tls.files() as Arc<dyn Reread>);
+        Reloader::of(self.app.door.files().chain(tls))
+    }
+
     /// Serves until `stop` is ready; then stops accepting, finishes what is under way, and returns. The backend is left open:
     /// who opened it closes it.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { listener, app, connections_max, drain, sweep, mut finished, .. } = self;
+        let reloader = self.reloader();
+        let Self { listener, app, tls, connections_max, of_addresses, drain, sweep, reload, mut finished, .. } = self;
         let (stopping, stopped) = watch::channel(false);
-        let steward = tokio::spawn(Steward::new(Arc::clone(&app)).run(sweep, stopped));
+        tokio::spawn(look_again(reloader, reload, stopped.clone()));
+        let steward = tokio::spawn(Steward::new(Arc::clone(&app)).run(sweep, stopped.clone()));
         let connections = GracefulShutdown::new();
-        let service = Service::new(Arc::clone(&app), router(&app));
+        let connector = Connector { service: Service::new(Arc::clone(&app), router(&app)), tls, stopped };
         let places = Arc::new(Semaphore::new(connections_max));
         let mut stop = std::pin::pin!(stop);
         loop {
@@ -131,9 +171,14 @@ impl Server {
                 () = &mut stop => break,
                 accepted = accept(&listener, &places) => accepted,
             };
-            if let Some(Accepted { stream, address, place }) = accepted {
-                connection::serve(stream, address, service.clone(), &connections, place);
-            }
+            let Some(Accepted { stream, address, place }) = accepted else { continue };
+            let is_proxy = app.trusted_proxies.contains(address);
+            let Some(of_address) = of_addresses.enter(address, is_proxy) else {
+                app.metrics.connections_refused.inc();
+                tracing::debug!(%address, "a connection was closed: its address has as many as it may");
+                continue;
+            };
+            connection::serve(stream, address, connector.clone(), &connections, Places { _of_all: place, _of_address: of_address });
         }
         tracing::info!("stopping: nothing new is accepted, what is under way is finished");
         app.stopping.store(true, Ordering::Relaxed);
@@ -143,7 +188,7 @@ impl Server {
         let mut under_way = std::pin::pin!(async {
             connections.shutdown().await;
             // The handlers are gone, and so are their shares; what goes on without its client is waited for as well.
-            drop(service);
+            drop(connector);
             let _ = steward.await;
             drop(app);
             while finished.recv().await.is_some() {}
@@ -160,6 +205,27 @@ impl Server {
             }
         }
     }
+}
+
+/// Looks at the files every so often until told to stop.
+async fn look_again(reloader: Reloader, every: Duration, mut stop: watch::Receiver<bool>) {
+    let mut ticks = interval(every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while reloader.has_files() {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            _ = ticks.tick() => {}
+        }
+        let reloader = reloader.clone();
+        // The disk may be slow, and requests do not wait for it.
+        let _ = tokio::task::spawn_blocking(move || reloader.reload()).await;
+    }
+}
+
+/// A connection's places, until it ends.
+pub(crate) struct Places {
+    _of_all: OwnedSemaphorePermit,
+    _of_address: Place,
 }
 
 /// A connection that was accepted, and its place among all of them.

@@ -11,7 +11,6 @@ use std::task::{Context, Poll, ready};
 
 use nevertwice_api::ErrorCode;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Duration, Sleep, sleep};
 
 use crate::app::App;
@@ -28,8 +27,8 @@ const LINGER: Duration = Duration::from_secs(2);
 const LINGER_BYTES_MAX: usize = 1 << 20;
 
 /// The socket of a connection.
-pub(crate) struct Socket {
-    stream: TcpStream,
+pub(crate) struct Socket<S> {
+    stream: S,
     app: Arc<App>,
     /// There once a head was refused; then nothing else is written any more.
     last: Option<LastAnswer>,
@@ -43,8 +42,8 @@ struct LastAnswer {
     until: Pin<Box<Sleep>>,
 }
 
-impl Socket {
-    pub(crate) const fn new(stream: TcpStream, app: Arc<App>) -> Self {
+impl<S> Socket<S> {
+    pub(crate) const fn new(stream: S, app: Arc<App>) -> Self {
         Self { stream, app, last: None }
     }
 
@@ -100,7 +99,7 @@ fn with_problem(head: &str, refusal: Refusal) -> Vec<u8> {
 
 impl LastAnswer {
     /// Sends what is left of it.
-    fn poll_send(&mut self, stream: &mut TcpStream, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_send(&mut self, stream: &mut (impl AsyncWrite + Unpin), cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some(rest) = self.bytes.get(self.sent..).filter(|rest| !rest.is_empty()) {
             match ready!(Pin::new(&mut *stream).poll_write(cx, rest))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
@@ -111,7 +110,7 @@ impl LastAnswer {
     }
 
     /// Throws away what still comes, until the client is done, or it is too much or too late.
-    fn poll_linger(&mut self, stream: &mut TcpStream, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll_linger(&mut self, stream: &mut (impl AsyncRead + Unpin), cx: &mut Context<'_>) -> Poll<()> {
         let mut scratch = [0; 4096];
         while self.thrown_away < LINGER_BYTES_MAX {
             let mut came = ReadBuf::new(&mut scratch);
@@ -125,13 +124,13 @@ impl LastAnswer {
     }
 }
 
-impl AsyncRead for Socket {
+impl<S: AsyncRead + Unpin> AsyncRead for Socket<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(cx, buf)
     }
 }
 
-impl AsyncWrite for Socket {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Socket<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         if self.last.is_none()
             && let Some((head, status)) = bare_head(bytes)

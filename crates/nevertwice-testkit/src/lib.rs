@@ -1,5 +1,7 @@
-//! Conformance suites and fault doubles for the tests of nevertwice. Never a normal dependency.
+//! Conformance suites, fault doubles and fixtures for the tests of nevertwice. Never a normal dependency of the product.
 
 pub mod clock;
 pub mod conformance;
+pub mod release;
+pub mod sparse;
 pub mod storage;

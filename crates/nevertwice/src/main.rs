@@ -6,6 +6,7 @@ mod child;
 mod demo;
 mod explain;
 mod journal;
+mod key;
 mod output;
 mod serve;
 mod source;
@@ -45,6 +46,9 @@ enum Command {
     Audit(audit::AuditArgs),
     /// Tells what became of one tap: attempts, its entry, the answer that a retry gets, and what came later.
     Explain(explain::ExplainArgs),
+    /// Makes, lists and revokes API keys.
+    #[command(subcommand)]
+    Key(key::KeyCommand),
     /// Measures how fast it is on this machine, beside baselines of the same run.
     Bench(bench::BenchArgs),
     /// Serves the baseline of `bench http`.
@@ -60,6 +64,7 @@ fn main() -> ExitCode {
         Command::Journal(command) => command.run(),
         Command::Audit(arguments) => arguments.run(),
         Command::Explain(arguments) => arguments.run(),
+        Command::Key(command) => command.run(),
         Command::Bench(arguments) => arguments.run(),
         Command::BenchBare(arguments) => bench::serve_bare(&arguments).map(|()| ExitCode::SUCCESS),
     };

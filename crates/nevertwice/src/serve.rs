@@ -8,8 +8,10 @@ use std::sync::Arc;
 
 use nevertwice_api::{ErrorCode, Observer};
 use nevertwice_local::clock::SystemClock;
-use nevertwice_server::config::{Config, Sources, environment, load};
-use nevertwice_server::{Metrics, Parts, Server, StartError, check_person_secret, load_or_create_person_secret, open_local};
+use nevertwice_server::config::{Config, SECRET_SETTINGS, Sources, environment, load};
+use nevertwice_server::{
+    Metrics, Parts, Server, StartError, check_person_secret, load_or_create_person_secret, note_person_secret, open_local,
+};
 use tracing_subscriber::EnvFilter;
 
 use crate::stop;
@@ -36,7 +38,7 @@ pub(crate) struct Arguments {
 
 fn read_setting(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("it is not written SETTING=VALUE")?;
-    if key.ends_with("_key") {
+    if SECRET_SETTINGS.contains(&key) {
         return Err(
             "a key on the command line can be seen by everybody on this machine: put it into the file or the environment".to_owned()
         );
@@ -71,9 +73,10 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 fn serve(config: &Config) -> Result<(), StartError> {
     start_log(config)?;
     let person_secret = load_or_create_person_secret(&config.person_key_path(), &config.data)?;
+    check_person_secret(&config.person_key_path(), &config.data, &person_secret)?;
     let (clock, metrics) = (Arc::new(SystemClock), Arc::new(Metrics::new()));
     let (backend, report) = open_local(config, clock, Arc::clone(&metrics) as Arc<dyn Observer>)?;
-    check_person_secret(&config.person_key_path(), &config.data, &person_secret)?;
+    note_person_secret(&config.person_key_path(), &config.data, &person_secret)?;
     tracing::info!(data = %config.data.display(), snapshot = ?report.snapshot, entries = report.entries, took = ?report.took, "recovered");
     for bad in &report.bad_snapshots {
         tracing::warn!(snapshot = bad, "a snapshot does not count; the one before it does");
@@ -87,11 +90,9 @@ fn serve(config: &Config) -> Result<(), StartError> {
     })?;
     runtime.block_on(async {
         let server = Server::bind(config, parts).await?;
-        let stop = stop::told().map_err(|error| StartError {
-            code: ErrorCode::Internal,
-            detail: format!("Signals can't be heard: {error}. Nothing was started."),
-        })?;
-        let line = format!("listening on http://{}\n", server.addr());
+        let stop = stop::told().map_err(no_signals)?;
+        let line = format!("listening on {}\n", server.url());
+        stop::on_hangup(server.reloader()).map_err(no_signals)?;
         // Whoever started this process waits for this line; if nobody reads it, that is no reason not to serve.
         let _ = std::io::stdout().write_all(line.as_bytes()).and_then(|()| std::io::stdout().flush());
         server.run(stop).await;
@@ -101,6 +102,10 @@ fn serve(config: &Config) -> Result<(), StartError> {
     backend.stop();
     tracing::info!("stopped");
     Ok(())
+}
+
+fn no_signals(error: std::io::Error) -> StartError {
+    StartError { code: ErrorCode::Internal, detail: format!("Signals can't be heard: {error}. Nothing was started.") }
 }
 
 fn start_log(config: &Config) -> Result<(), StartError> {

@@ -3,7 +3,7 @@
 use cargo_metadata::Metadata;
 
 use super::reach::{self, Reach};
-use super::table::{BINARY, MAY_BE_ABSENT, NEVER_IMPORTED, WALLS, Wall};
+use super::table::{BINARY, FOR_DEVELOPMENT, MAY_BE_ABSENT, NEVER_IMPORTED, WALLS, Wall};
 use super::without_std;
 use crate::step::Failure;
 use crate::workspace::Workspace;
@@ -77,7 +77,7 @@ fn check_default_members(names: &[String]) -> Option<String> {
 /// The names that this package must not reach and that exist at all, those that nobody may reach included.
 fn forbidden(wall: &Wall, metadata: &Metadata) -> Vec<&'static str> {
     let own = wall.never.iter().copied().flatten().copied();
-    let common = NEVER_IMPORTED.iter().copied().filter(|name| *name != wall.package);
+    let common = NEVER_IMPORTED.iter().copied().filter(|name| *name != wall.package && !FOR_DEVELOPMENT.contains(&(wall.package, name)));
     own.chain(common).filter(|name| !reach::versions(metadata, name).is_empty()).collect()
 }
 

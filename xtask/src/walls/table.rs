@@ -30,10 +30,14 @@ const SERVER: &str = "nevertwice-server";
 const BOTS: &str = "nevertwice-bots";
 pub(crate) const BINARY: &str = "nevertwice";
 const TESTKIT: &str = "nevertwice-testkit";
+const FUZZ: &str = "nevertwice-fuzz";
 const XTASK: &str = "xtask";
 
-/// Nobody may reach these: the binary is no library, the testkit and this program are for development.
-pub(crate) const NEVER_IMPORTED: &[&str] = &[BINARY, TESTKIT, XTASK];
+/// Nobody may reach these: the binary is no library, the others are for development.
+pub(crate) const NEVER_IMPORTED: &[&str] = &[BINARY, TESTKIT, FUZZ, XTASK];
+
+/// But for who is for development too, and what it builds on.
+pub(crate) const FOR_DEVELOPMENT: &[(&str, &str)] = &[(FUZZ, TESTKIT)];
 
 /// Every member of the workspace has a row, so that a new crate cannot come in without its walls.
 pub(crate) const WALLS: &[Wall] = &[
@@ -104,6 +108,13 @@ pub(crate) const WALLS: &[Wall] = &[
     },
     Wall { package: BINARY, never: &[], elsewhere: &[], control: SERVER, why: "the binary may reach everything" },
     Wall { package: TESTKIT, never: &[&[SERVER, BOTS]], elsewhere: &[], control: API, why: "the testkit tests backends, below the server" },
+    Wall {
+        package: FUZZ,
+        never: &[&[BOTS], DATABASES],
+        elsewhere: &[],
+        control: SERVER,
+        why: "the fuzz targets read what comes from outside, and drive no server",
+    },
     Wall {
         package: XTASK,
         never: &[&[CORE, API, LOCAL, REDIS, LEDGER, IDEMPOTENCY, SERVER, BOTS]],

@@ -6,8 +6,8 @@
 
 use std::io;
 
-use super::frame::{HEADER_BYTES, Header, PAYLOAD_BYTES_MAX};
-use crate::error::IoFailure;
+use super::frame::{HEADER_BYTES, Header, PAYLOAD_BYTES_MAX, VERSION};
+use crate::error::{IoFailure, OpenError};
 use crate::folder::JournalId;
 use crate::storage::{Storage, StorageFile};
 
@@ -20,8 +20,9 @@ pub(super) fn file_name(number: u64) -> String {
 }
 
 fn file_number(name: &str) -> Option<u64> {
-    let digits = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
-    (digits.len() == 20).then_some(digits)?.parse().ok()
+    let number = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?.parse().ok()?;
+    // Only the name that it would be given: a file of any other is somebody else's.
+    (file_name(number) == name).then_some(number)
 }
 
 /// Whether a file of this name belongs to the audit.
@@ -48,7 +49,7 @@ pub(super) struct Chain {
 
 impl Chain {
     /// Reads the headers of all files, and the payloads of the last one: it may end in a torn write. Writes nothing.
-    pub(super) fn read(storage: &dyn Storage, id: JournalId) -> Result<Chain, IoFailure> {
+    pub(super) fn read(storage: &dyn Storage, id: JournalId) -> Result<Chain, OpenError> {
         let names = storage.list().map_err(IoFailure::of("listing", ""))?;
         let mut numbers: Vec<u64> = names.iter().filter_map(|name| file_number(name)).collect();
         numbers.sort_unstable();
@@ -61,7 +62,7 @@ impl Chain {
         Ok(chain)
     }
 
-    fn read_file(&mut self, storage: &dyn Storage, id: JournalId, number: u64) -> Result<(), IoFailure> {
+    fn read_file(&mut self, storage: &dyn Storage, id: JournalId, number: u64) -> Result<(), OpenError> {
         let file = AuditFile::open(storage, number)?;
         let is_last = number == self.last_file;
         let mut offset = 0;
@@ -119,14 +120,22 @@ impl AuditFile {
         Ok(AuditFile { file, name, number, len })
     }
 
-    /// The header at `offset`, of a frame that lies in the file whole.
-    fn header(&self, offset: u64, id: JournalId) -> Result<Option<Header>, IoFailure> {
+    /// The header at `offset`, of a frame that lies in the file whole. One of a later version is refused: to take it for nothing would
+    /// be to leave it out.
+    fn header(&self, offset: u64, id: JournalId) -> Result<Option<Header>, OpenError> {
         let mut bytes = [0; HEADER_BYTES];
         if offset.checked_add(HEADER_BYTES as u64).is_none_or(|end| end > self.len) {
             return Ok(None);
         }
         self.read(offset, &mut bytes)?;
-        let header = Header::parse(&bytes, id).filter(|header| header.file == self.number);
+        let header = Header::parse(&bytes, id);
+        if let Some(Header { version, .. }) = header
+            && version > VERSION
+        {
+            let (found, supported) = (u32::from(version), u32::from(VERSION));
+            return Err(OpenError::TooNew { what: "a frame of the audit", found, supported });
+        }
+        let header = header.filter(|header| header.file == self.number);
         let end = |header: &Header| offset + HEADER_BYTES as u64 + u64::from(header.payload_len);
         Ok(header.filter(|header| header.payload_len as usize <= PAYLOAD_BYTES_MAX && end(header) <= self.len))
     }

@@ -32,11 +32,15 @@ pub(super) const HEADER_BYTES: usize = 80;
 pub(super) const PAYLOAD_BYTES_MAX: usize = 1 << 28;
 
 const MAGIC: [u8; 4] = *b"nvtA";
-const VERSION: u16 = 1;
+/// The version of the layout that is written. Whatever a later one changes, it keeps the length of the header, the magic, the places of
+/// the version and of the journal id, and the checksum over the header: so a good frame of it is told from no frame.
+pub(super) const VERSION: u16 = 1;
 
 /// What a header says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
+    /// If it is a later one than [`VERSION`], nothing else means anything.
+    pub(super) version: u16,
     pub(super) file: u64,
     pub(super) after: u64,
     pub(super) upto: u64,
@@ -55,17 +59,15 @@ impl Header {
         (offset + HEADER_BYTES as u64 + u64::from(self.payload_len)).next_multiple_of(ALIGNMENT)
     }
 
-    /// Reads a header of this journal's audit; `None` if it is none, or not as it was written.
+    /// Reads a header of this journal's audit, of this version or of a later one; `None` if it is none, or not as it was written.
     pub(super) fn parse(bytes: &[u8], id: JournalId) -> Option<Header> {
         let bytes: &[u8; HEADER_BYTES] = bytes.first_chunk()?;
-        let crc = u32_at(bytes, 76);
-        let good = bytes[0..4] == MAGIC
-            && bytes[4..6] == VERSION.to_le_bytes()
-            && bytes[6..8] == [0; 2]
-            && u64_at(bytes, 8) == id.0
-            && u32_at(bytes, 72) == 0
-            && crc32c::crc32c(&bytes[..76]) == crc;
+        let (version, crc) = (u16::from_le_bytes([bytes[4], bytes[5]]), u32_at(bytes, 76));
+        if bytes[0..4] != MAGIC || u64_at(bytes, 8) != id.0 || version < VERSION || crc32c::crc32c(&bytes[..76]) != crc {
+            return None;
+        }
         let header = Header {
+            version,
             file: u64_at(bytes, 16),
             after: u64_at(bytes, 24),
             upto: u64_at(bytes, 32),
@@ -77,7 +79,9 @@ impl Header {
             crc_before: u32_at(bytes, 68),
             crc,
         };
-        (good && header.upto > header.after && header.upto < u64::MAX).then_some(header)
+        let zeros = bytes[6..8] == [0; 2] && u32_at(bytes, 72) == 0;
+        let good = zeros && header.upto > header.after && header.upto < u64::MAX;
+        (good || version > VERSION).then_some(header)
     }
 
     /// Whether the payload is the one that was written.
@@ -91,6 +95,7 @@ pub(super) fn seal(id: JournalId, file: u64, after: u64, upto: u64, facts: &Fact
     let payload = facts.payload();
     let (first_at_ms, last_at_ms) = facts.at_ms();
     let mut header = Header {
+        version: VERSION,
         file,
         after,
         upto,

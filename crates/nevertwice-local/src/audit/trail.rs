@@ -82,7 +82,7 @@ impl Trail {
     /// Reads what the files hold, up to what is wrong with them. Writes nothing.
     ///
     /// The last frame may never have reached the disk: what it holds waits to be written again.
-    pub(crate) fn read(storage: &Arc<dyn Storage>, id: JournalId) -> Result<(Trail, Option<TrailFault>), IoFailure> {
+    pub(crate) fn read(storage: &Arc<dyn Storage>, id: JournalId) -> Result<(Trail, Option<TrailFault>), OpenError> {
         let Chain { mut frames, last_file, fault } = Chain::read(storage.as_ref(), id)?;
         let mut fault = fault.map(TrailFault);
         let mut waiting = Facts::default();

@@ -30,7 +30,9 @@ pub const ALIGNMENT: u64 = 4096;
 pub const HEADER_BYTES: usize = 64;
 
 const MAGIC: [u8; 4] = *b"nvtJ";
-const VERSION: u16 = 1;
+/// The version of the layout that is written. Whatever a later one changes, it keeps the magic, the place of the version, the
+/// journal id, the payload's length and the checksum: so a good frame of it is told from no frame.
+pub(crate) const VERSION: u16 = 1;
 
 const _: () = assert!(ALIGNMENT.is_power_of_two() && HEADER_BYTES as u64 <= ALIGNMENT);
 
@@ -42,6 +44,8 @@ pub(crate) fn align_up(offset: u64) -> u64 {
 /// What a header says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
+    /// If it is a later one than [`VERSION`], only the length of the payload and the checksum mean anything.
+    pub(crate) version: u16,
     pub(crate) segment: u64,
     pub(crate) batch: u64,
     pub(crate) durable: u64,
@@ -55,7 +59,7 @@ pub(crate) struct Header {
 impl Header {
     /// A header whose batch's figures are filled in when the frame is sealed.
     pub(crate) fn of(segment: u64, batch: u64, durable: u64, crc_before: u32, epoch: u32) -> Header {
-        Header { segment, batch, durable, entries: 0, payload_len: 0, crc_before, epoch, crc: 0 }
+        Header { version: VERSION, segment, batch, durable, entries: 0, payload_len: 0, crc_before, epoch, crc: 0 }
     }
 
     /// Where the next frame may begin, when this one begins at `offset`.
@@ -63,15 +67,15 @@ impl Header {
         align_up(offset + HEADER_BYTES as u64 + u64::from(self.payload_len))
     }
 
-    /// Reads a header of this journal; `None` if it is none. The checksum is not checked here.
+    /// Reads a header of this journal, of this version or of a later one; `None` if it is none. The checksum is not checked here.
     pub(crate) fn parse(bytes: &[u8], id: JournalId) -> Option<Header> {
         let bytes: &[u8; HEADER_BYTES] = bytes.first_chunk()?;
-        let good = bytes[0..4] == MAGIC
-            && u16_at(bytes, 4) == VERSION
-            && u16_at(bytes, 6) == 0
-            && u64_at(bytes, 8) == id.0
-            && u32_at(bytes, 56) == 0;
+        let version = u16_at(bytes, 4);
+        if bytes[0..4] != MAGIC || u64_at(bytes, 8) != id.0 || version < VERSION {
+            return None;
+        }
         let header = Header {
+            version,
             segment: u64_at(bytes, 16),
             batch: u64_at(bytes, 24),
             durable: u64_at(bytes, 32),
@@ -81,13 +85,15 @@ impl Header {
             epoch: u32_at(bytes, 52),
             crc: u32_at(bytes, 60),
         };
+        let zeros = u16_at(bytes, 6) == 0 && u32_at(bytes, 56) == 0;
         // A frame proves batches before it, never itself: it was not yet written.
-        (good && header.batch < u64::MAX && header.durable < header.batch).then_some(header)
+        let good = zeros && header.batch < u64::MAX && header.durable < header.batch;
+        (good || version > VERSION).then_some(header)
     }
 
     fn write(&self, bytes: &mut [u8], id: JournalId) {
         bytes[0..4].copy_from_slice(&MAGIC);
-        bytes[4..6].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[4..6].copy_from_slice(&self.version.to_le_bytes());
         bytes[6..8].fill(0);
         bytes[8..16].copy_from_slice(&id.0.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.segment.to_le_bytes());

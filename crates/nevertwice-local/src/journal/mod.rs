@@ -19,6 +19,13 @@ mod scan;
 mod segment;
 mod writer;
 
+#[cfg(feature = "fuzzing")]
+pub(crate) use reach::{Reach, parse as parse_reach};
+#[cfg(feature = "fuzzing")]
+pub(crate) use segment::{segment_name, segment_number};
+
+pub(crate) use reach::NAME as REACH;
+
 pub use frame::{ALIGNMENT, FrameBuffer, HEADER_BYTES};
 pub use options::{JournalOptions, SEGMENT_BYTES};
 pub use reader::Frame;

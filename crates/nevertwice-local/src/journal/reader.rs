@@ -2,9 +2,9 @@
 
 use std::io;
 
-use super::frame::{HEADER_BYTES, Header, checksum};
+use super::frame::{HEADER_BYTES, Header, VERSION, checksum};
 use super::segment::segment_name;
-use crate::error::IoFailure;
+use crate::error::{IoFailure, OpenError};
 use crate::folder::JournalId;
 use crate::storage::{Storage, StorageFile};
 
@@ -79,13 +79,15 @@ impl SegmentReader {
         Ok(Some(&self.window[start..start + len]))
     }
 
-    /// The frame that begins at `offset`, with its header; `None` if no good one does.
-    pub(crate) fn frame_at(&mut self, offset: u64) -> Result<Option<(Header, Frame<'_>)>, IoFailure> {
+    /// The frame that begins at `offset`, with its header; `None` if no good one does. A good one of a later version is refused:
+    /// to take it for nothing would be to cut it off.
+    pub(crate) fn frame_at(&mut self, offset: u64) -> Result<Option<(Header, Frame<'_>)>, OpenError> {
         let (id, number) = (self.id, self.number);
         let Some(head) = self.bytes(offset, HEADER_BYTES)? else {
             return Ok(None);
         };
-        let Some(header) = Header::parse(head, id).filter(|header| header.segment == number) else {
+        let is_here = |header: &Header| header.segment == number || header.version > VERSION;
+        let Some(header) = Header::parse(head, id).filter(is_here) else {
             return Ok(None);
         };
         let whole = HEADER_BYTES + header.payload_len as usize;
@@ -95,6 +97,10 @@ impl SegmentReader {
         let (head, payload) = bytes.split_at(HEADER_BYTES);
         if checksum(head, payload) != header.crc {
             return Ok(None);
+        }
+        if header.version > VERSION {
+            let (found, supported) = (u32::from(header.version), u32::from(VERSION));
+            return Err(OpenError::TooNew { what: "a frame of the journal", found, supported });
         }
         let frame = Frame { segment: number, offset, batch: header.batch, durable: header.durable, entries: header.entries, payload };
         Ok(Some((header, frame)))

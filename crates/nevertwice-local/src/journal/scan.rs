@@ -10,7 +10,7 @@
 use super::frame::{ALIGNMENT, Header};
 use super::reader::SegmentReader;
 use super::segment::segment_number;
-use crate::error::{Damage, IoFailure};
+use crate::error::{Damage, IoFailure, OpenError};
 use crate::folder::JournalId;
 use crate::storage::Storage;
 
@@ -84,7 +84,7 @@ pub(crate) struct Scan {
 
 impl Scan {
     /// Reads all segments; writes nothing.
-    pub(crate) fn read(storage: &dyn Storage, id: JournalId, floor: Floor) -> Result<Scan, IoFailure> {
+    pub(crate) fn read(storage: &dyn Storage, id: JournalId, floor: Floor) -> Result<Scan, OpenError> {
         let names = storage.list().map_err(IoFailure::of("listing", ""))?;
         let mut numbers: Vec<u64> = names.iter().filter_map(|name| segment_number(name)).collect();
         numbers.sort_unstable();
@@ -125,7 +125,7 @@ impl Scan {
         self.chain.last().map(|frame| (frame.segment, frame.end))
     }
 
-    fn read_segment(&mut self, reader: &mut SegmentReader, number: u64, linker: &mut Linker) -> Result<(), IoFailure> {
+    fn read_segment(&mut self, reader: &mut SegmentReader, number: u64, linker: &mut Linker) -> Result<(), OpenError> {
         let mut segment = SegmentFile { number, len: reader.len(), data_end: 0 };
         let mut offset = 0;
         while offset < reader.len() {

@@ -34,8 +34,9 @@ pub(crate) fn segment_name(number: u64) -> String {
 
 /// The number in a segment's file name.
 pub(crate) fn segment_number(name: &str) -> Option<u64> {
-    let digits = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
-    (digits.len() == 20).then_some(digits)?.parse().ok()
+    let number = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?.parse().ok()?;
+    // Only the name that it would be given: a file of any other is somebody else's.
+    (segment_name(number) == name).then_some(number)
 }
 
 /// Whether a file of this name is a segment.

@@ -234,7 +234,7 @@ impl JournalReader {
             let mut reader = SegmentReader::open(self.storage.as_ref(), span.segment, self.id).map_err(OpenError::from)?;
             let mut offset = 0;
             while done.0 < upto {
-                let Some((header, frame)) = reader.frame_at(offset).map_err(OpenError::from)? else {
+                let Some((header, frame)) = reader.frame_at(offset)? else {
                     break;
                 };
                 offset = header.end(offset);

@@ -10,7 +10,8 @@ use nevertwice_local::storage::{FileStorage, Storage};
 use nevertwice_testkit::storage::MemoryStorage;
 
 use crate::commands::{
-    START_MS, Twin, accepted, market, name, open, open_at, opening, order, rejected, remembered, request, sale, small_options, submit, wait, workload,
+    START_MS, Twin, accepted, market, name, open, open_at, opening, order, rejected, remembered, request, sale, small_options, submit,
+    wait, workload,
 };
 
 #[test]

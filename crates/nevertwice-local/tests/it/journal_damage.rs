@@ -8,7 +8,7 @@ use nevertwice_local::journal::{Floor, FrameRef, Recovery};
 use nevertwice_local::storage::Storage;
 use nevertwice_testkit::storage::MemoryStorage;
 
-use crate::support::{Random, append, open, payload};
+use crate::support::{Random, append, crc32c, open, payload};
 
 fn name(segment: u64) -> String {
     format!("journal-{segment:020}.segment")
@@ -129,13 +129,6 @@ fn a_torn_tail_is_cut_even_if_good_frames_follow_and_never_comes_back() {
     }
 }
 
-/// CRC32C, bit by bit.
-fn crc32c(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0, |crc: u32, byte| {
-        (0..8).fold(crc ^ u32::from(*byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0x82f6_3b78 } else { crc >> 1 })
-    })
-}
-
 #[test]
 fn frames_of_another_folder_count_for_nothing() {
     let (storage, frames) = written(8, 4);
@@ -212,4 +205,28 @@ fn a_journal_that_lost_its_end_is_damaged_even_where_every_frame_that_is_left_is
     refused(&cut, "cut after the first frame");
     // As it was, it opens.
     open(&storage).unwrap();
+}
+
+/// Numbers are written in one way alone: what is written in another was not written by this program.
+#[test]
+fn names_and_texts_that_only_look_like_its_own_are_not_taken_for_them() {
+    let (storage, frames) = written(12, 6);
+    for stray in ["journal-+0000000000000000001.segment", "snapshot-+0000000000000000001.records", "journal-1.segment"] {
+        let storage = storage.fork(1);
+        storage.put(stray, b"somebody else's");
+        assert_eq!(open(&storage).unwrap().kept.len(), 6, "{stray}");
+        assert_eq!(storage.read(stray).unwrap(), b"somebody else's");
+    }
+    let last = frames.last().unwrap().batch;
+    for (reach, good) in [(format!("batch {last}\n"), true), (format!("batch +{last}\n"), false), (format!("batch 0{last}\n"), false)] {
+        let storage = storage.fork(2);
+        storage.put("reach", reach.as_bytes());
+        assert_eq!(open(&storage).is_ok(), good, "{reach:?}");
+    }
+    let marker = String::from_utf8(storage.read("format").unwrap()).unwrap();
+    for other in [marker.replace('\n', "\r\n"), marker.clone() + "more\n", marker.to_uppercase(), marker.replace("format 1", "format +1")] {
+        let storage = storage.fork(3);
+        storage.put("format", other.as_bytes());
+        assert!(matches!(open(&storage).map(|_| ()), Err(OpenError::Marker { .. })), "{other:?}");
+    }
 }

@@ -117,7 +117,7 @@ fn a_marker_of_a_newer_version_is_too_new_and_nonsense_is_refused() {
     let good = String::from_utf8(storage.read("format").unwrap()).unwrap();
     let newer = good.replace("format 1", "format 2");
     storage.put("format", newer.as_bytes());
-    assert!(matches!(open(&storage).map(|_| ()), Err(OpenError::TooNew { found: 2, supported: 1 })));
+    assert!(matches!(open(&storage).map(|_| ()), Err(OpenError::TooNew { found: 2, supported: 1, .. })));
     for bad in ["", "nevertwice data\n", "nevertwice data\nformat x\n", "nevertwice data\nformat 1\njournal 12\n"] {
         storage.put("format", bad.as_bytes());
         assert!(matches!(open(&storage).map(|_| ()), Err(OpenError::Marker { .. })), "{bad:?}");

@@ -11,6 +11,7 @@ mod follow;
 mod journal_crash;
 mod journal_damage;
 mod journal_limits;
+mod newer;
 mod real_files;
 mod snapshot;
 #[cfg(feature = "stepped")]

@@ -72,3 +72,10 @@ impl Random {
         (z ^ (z >> 31)) % limit
     }
 }
+
+/// CRC32C, bit by bit.
+pub(crate) fn crc32c(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |crc: u32, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0x82f6_3b78 } else { crc >> 1 })
+    })
+}

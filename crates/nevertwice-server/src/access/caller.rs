@@ -1,11 +1,11 @@
-//! Who calls, once that is known and allowed; and on whose behalf.
+//! Who calls, once that is known and allowed; on whose behalf; and what is theirs.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use nevertwice_api::ErrorCode;
-use nevertwice_core::{CallerName, CallerRole, Origin, PeerAddress, Principal, TraceContext};
+use nevertwice_core::{BookingView, CallerName, CallerRole, Origin, PeerAddress, Position, Principal, TraceContext};
 
 use super::rule::Role;
 use crate::refusal::Refusal;
@@ -32,7 +32,6 @@ pub(crate) enum CredentialName {
     /// The configured `service_key`.
     Service,
     /// The API key of that id.
-    #[expect(dead_code, reason = "keys come with the keys file")]
     Key(Arc<str>),
 }
 
@@ -58,7 +57,8 @@ impl Role {
     /// The role as an entry has it; none for who can't command anything.
     const fn shown(self) -> Option<CallerRole> {
         match self {
-            Self::Nobody => None,
+            Self::Nobody | Self::Reader => None,
+            Self::Principal => Some(CallerRole::Principal),
             Self::Service => Some(CallerRole::Service),
             Self::Operator => Some(CallerRole::Operator),
         }
@@ -70,6 +70,8 @@ impl Role {
 pub(crate) struct Caller {
     pub(crate) role: Role,
     pub(crate) principal: Principal,
+    /// Whether they act for that principal, or just look on or run the server.
+    pub(crate) is_on_behalf: bool,
     /// By which credential they are known.
     pub(crate) name: CredentialName,
     /// From where the request came: the connection's address, or what a trusted proxy says of it.
@@ -86,6 +88,24 @@ impl Caller {
         }
         let address = is_operators.then(|| PeerAddress::new(&self.peer.to_string()).ok()).flatten();
         Some(Box::new(Origin { caller: self.name.shown()?, role: self.role.shown()?, address, trace }))
+    }
+
+    /// Refuses a booking that was made on behalf of somebody else, to whoever acts on behalf of one principal.
+    pub(crate) fn check_booking(&self, booking: &BookingView, position: Position) -> Result<(), Refusal> {
+        let is_theirs = match self.role {
+            Role::Operator | Role::Reader => true,
+            Role::Service | Role::Principal | Role::Nobody => booking.principal == self.principal,
+        };
+        if is_theirs {
+            return Ok(());
+        }
+        let next = "Name the principal that booked";
+        Err(Refusal::new(ErrorCode::NotOwner, "The booking was made on behalf of another principal", next).at(position))
+    }
+
+    /// The principal of a line of a batch: the one that the line names, or the request's.
+    pub(crate) fn line_principal(&self, named: Option<&str>) -> Result<Principal, Refusal> {
+        named.map_or_else(|| Ok(self.principal.clone()), outside_principal)
     }
 }
 

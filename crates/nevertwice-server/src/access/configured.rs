@@ -7,7 +7,7 @@ use super::rule::Role;
 use crate::config::Config;
 
 /// The keys of the configuration, as digests: comparing digests in constant time tells nothing about a key.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct ConfiguredKeys {
     operator: Option<[u8; 32]>,
     service: Option<[u8; 32]>,
@@ -32,6 +32,12 @@ impl ConfiguredKeys {
         } else {
             Role::Nobody
         }
+    }
+}
+
+impl std::fmt::Debug for ConfiguredKeys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ConfiguredKeys").finish_non_exhaustive()
     }
 }
 

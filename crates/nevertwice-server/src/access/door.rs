@@ -1,74 +1,104 @@
-//! The door: finds out who calls, and lets in whom the route's rule lets in.
+//! The door: finds out who calls, and lets in whom the route's rule and the credential's scope let in.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::http::{HeaderMap, header};
 use nevertwice_api::ErrorCode;
+use nevertwice_core::ShardId;
 
 use super::caller::{Caller, CredentialName, OPERATOR_PRINCIPAL, default_principal, principal};
 use super::configured::ConfiguredKeys;
+use super::identity::Identity;
+use super::keys::{self, Keys, Presented};
 use super::rule::{Access, Role};
 use crate::config::Config;
+use crate::error::StartError;
+use crate::metrics::{Metrics, WatchedFile};
 use crate::refusal::Refusal;
+use crate::watched::{Reread, Watched};
 
 /// What is known about credentials.
+#[derive(Debug)]
 pub(crate) struct Door {
     configured: ConfiguredKeys,
+    keys: Option<Arc<Watched<Keys>>>,
     /// Without any credentials configured, whoever reaches the server is the operator.
     is_open: bool,
 }
 
 impl Door {
-    pub(crate) fn of(config: &Config) -> Self {
-        Self { configured: ConfiguredKeys::of(config), is_open: !config.has_credentials() }
+    /// Reads what the configuration names.
+    pub(crate) fn open(config: &Config, metrics: &Arc<Metrics>) -> Result<Self, StartError> {
+        let keys = config.keys_file.as_ref().map(|path| {
+            let parse = |contents: &[Vec<u8>]| {
+                let keys = contents.first().map_or(Ok(Vec::new()), |bytes| keys::read(bytes)).map(Keys::of)?;
+                tracing::info!(keys = keys.len(), "the keys file was read");
+                Ok(keys)
+            };
+            Watched::open(WatchedFile::Keys, vec![path.clone()], keys::FILE_BYTES_MAX, Arc::clone(metrics), parse).map(Arc::new)
+        });
+        Ok(Self { configured: ConfiguredKeys::of(config), keys: keys.transpose()?, is_open: !config.has_credentials() })
     }
 
-    fn identify(&self, headers: &HeaderMap) -> (Role, CredentialName) {
+    /// The files that it is made from.
+    pub(crate) fn files(&self) -> impl Iterator<Item = Arc<dyn Reread>> {
+        self.keys.iter().map(|keys| Arc::clone(keys) as Arc<dyn Reread>)
+    }
+
+    /// Who calls. Nobody is told apart from somebody whose time is over only by who presents a genuine credential.
+    pub(crate) fn identify(&self, headers: &HeaderMap, now_ms: i64) -> Result<Identity, Refusal> {
         if self.is_open {
-            return (Role::Operator, CredentialName::Local);
+            return Ok(Identity::of(Role::Operator, CredentialName::Local));
         }
-        match bearer(headers).map_or(Role::Nobody, |presented| self.configured.role(presented)) {
-            Role::Nobody => (Role::Nobody, CredentialName::Anyone),
-            Role::Service => (Role::Service, CredentialName::Service),
-            Role::Operator => (Role::Operator, CredentialName::Operator),
+        let Some(presented) = bearer(headers) else { return Err(missing("The request carries no credentials")) };
+        if let Some(keys) = &self.keys {
+            match keys.now().find(presented, now_ms) {
+                Presented::Other => {}
+                Presented::Unknown => return Err(missing("The request carries a key that the server does not know")),
+                Presented::Expired(known) => return Err(expired(&known.id)),
+                Presented::Revoked(known) => return Err(revoked(&known.id)),
+                Presented::Valid(known) => {
+                    let name = CredentialName::Key(Arc::clone(&known.id));
+                    return Ok(Identity { role: known.role, name, scope: known.scope.clone() });
+                }
+            }
+        }
+        match self.configured.role(presented) {
+            Role::Operator => Ok(Identity::of(Role::Operator, CredentialName::Operator)),
+            Role::Service => Ok(Identity::of(Role::Service, CredentialName::Service)),
+            Role::Nobody | Role::Principal | Role::Reader => Err(missing("The request carries no credentials that the server knows")),
         }
     }
 
-    /// Who calls, if the route lets them.
-    pub(crate) fn admit(&self, access: Access, headers: &HeaderMap, peer: IpAddr) -> Result<Caller, Refusal> {
-        if access == Access::Anyone {
-            return Ok(Caller { role: Role::Nobody, principal: default_principal("anyone")?, name: CredentialName::Anyone, peer });
+    /// Lets somebody in, if the route lets them. `shard` is the one that the route's path names.
+    pub(crate) fn admit(
+        &self,
+        access: Access,
+        shard: Option<&ShardId>,
+        identity: Identity,
+        headers: &HeaderMap,
+        peer: IpAddr,
+    ) -> Result<Caller, Refusal> {
+        let Identity { role, name, scope } = identity;
+        if !access.admits(role) {
+            return Err(insufficient(access, role));
         }
-        let (role, name) = self.identify(headers);
-        let principal = match (access, role) {
-            (_, Role::Nobody) => {
-                return Err(Refusal::new(
-                    ErrorCode::CredentialsMissing,
-                    "The request carries no credentials that the server knows",
-                    "Send `Authorization: Bearer` with the operator key or the service key",
-                ));
-            }
-            (Access::Operator, Role::Service) => {
-                return Err(Refusal::new(
-                    ErrorCode::RoleInsufficient,
-                    "This takes the operator key, and the request came with the service key",
-                    "Ask the operator to do it",
-                ));
-            }
-            (Access::Known, _) => default_principal("anyone")?,
-            (_, Role::Service) => principal(headers)?.ok_or_else(|| {
-                Refusal::new(
-                    ErrorCode::PrincipalMissing,
-                    "A service acts on behalf of somebody, and the request does not say of whom",
-                    "Send the `Principal` header: 1 to 128 visible ASCII characters, the same in every retry",
-                )
-            })?,
-            (_, Role::Operator) => {
+        if access != Access::Anyone && !scope.has(shard) {
+            return Err(out_of_scope(shard));
+        }
+        let principal = match role {
+            Role::Nobody => default_principal("anyone")?,
+            Role::Service if !access.is_on_behalf() => default_principal("anyone")?,
+            Role::Service | Role::Principal => principal(headers)?.ok_or_else(nobody_named)?,
+            Role::Reader => principal(headers)?.map_or_else(|| default_principal("reader"), Ok)?,
+            Role::Operator => {
                 let default = if self.is_open { "local" } else { OPERATOR_PRINCIPAL };
                 principal(headers)?.map_or_else(|| default_principal(default), Ok)?
             }
         };
-        Ok(Caller { role, principal, name, peer })
+        let is_on_behalf = access.is_on_behalf() && matches!(role, Role::Service | Role::Principal);
+        Ok(Caller { role, principal, is_on_behalf, name, peer })
     }
 }
 
@@ -78,4 +108,53 @@ fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     let (Some(line), None) = (lines.next(), lines.next()) else { return None };
     let (scheme, presented) = line.as_bytes().split_at_checked(7)?;
     scheme.eq_ignore_ascii_case(b"bearer ").then_some(presented)
+}
+
+fn missing(wrong: &str) -> Refusal {
+    Refusal::new(
+        ErrorCode::CredentialsMissing,
+        wrong,
+        "Send `Authorization: Bearer` and a key that the operator gave you, in one header line",
+    )
+}
+
+fn expired(id: &str) -> Refusal {
+    Refusal::new(
+        ErrorCode::CredentialsExpired,
+        format!("The key `{id}` is known, and its time is over"),
+        "Ask the operator for another, and send the request again with the same idempotency key",
+    )
+}
+
+fn revoked(id: &str) -> Refusal {
+    Refusal::new(
+        ErrorCode::CredentialsRevoked,
+        format!("The key `{id}` was revoked"),
+        "Ask the operator for another, and send the request again with the same idempotency key",
+    )
+}
+
+fn insufficient(access: Access, role: Role) -> Refusal {
+    Refusal::new(
+        ErrorCode::RoleInsufficient,
+        format!("This is for: {}. The credentials are those of a {}", access.word(), role.word()),
+        "Ask somebody in such a role to do it",
+    )
+    .figure("role", role.word())
+}
+
+fn out_of_scope(shard: Option<&ShardId>) -> Refusal {
+    let wrong = match shard {
+        Some(shard) => format!("The key is for other shards than {shard}"),
+        None => "The key is for some shards only, and this names none of them in its path".to_owned(),
+    };
+    Refusal::new(ErrorCode::ScopeInsufficient, wrong, "Use a key that is for this shard, or for all")
+}
+
+fn nobody_named() -> Refusal {
+    Refusal::new(
+        ErrorCode::PrincipalMissing,
+        "A service acts on behalf of somebody, and the request does not say of whom",
+        "Send the `Principal` header: 1 to 128 visible ASCII characters, the same in every retry",
+    )
 }

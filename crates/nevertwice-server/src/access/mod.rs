@@ -1,13 +1,24 @@
 //! Who calls, and what they may do.
 //!
-//! [`Door`] is the one place that every request passes: it finds out who calls (`configured.rs`), asks the rule of the route
-//! (`rule.rs`) and hands on the [`Caller`]. Nothing else in the server decides what somebody may do by looking at credentials.
+//! [`Door`] is the one place that every request passes. It finds out who calls (`configured.rs`, `keys/`) and asks the rule of
+//! the route (`rule.rs`, a table of routes against roles) and the scope of the credential (`scope.rs`); what comes out is a
+//! [`Caller`]. Nothing else in the server decides what somebody may do by looking at credentials, and what depends on whose a
+//! booking or an account is, is asked of the [`Caller`].
 
 mod caller;
 mod configured;
 mod door;
+mod identity;
+mod keys;
 mod rule;
+mod scope;
 
-pub(crate) use caller::{Caller, OWN_PRINCIPAL, outside_principal};
+pub(crate) use caller::{Caller, CredentialName, OWN_PRINCIPAL};
+#[cfg(feature = "fuzzing")]
+pub(crate) use caller::{CredentialName, outside_principal};
 pub(crate) use door::Door;
+pub(crate) use identity::Identity;
+pub(crate) use keys::PREFIX;
+pub use keys::{KeyId, KeyRecord, KeyRole, WantedKey, list_keys, make_key, revoke_key};
 pub use rule::{Access, Role};
+pub use scope::shard_of;

@@ -4,6 +4,7 @@ use nevertwice_api::{ErrorCode, Level};
 use nevertwice_core::limits::{HOLD_MS_MAX, RETENTION_MS_MAX, RETENTION_MS_MIN};
 
 use super::{Config, Secret};
+use crate::access::PREFIX;
 use crate::error::StartError;
 
 /// How often a hold is looked at, at least, before it ends.
@@ -32,7 +33,7 @@ impl Config {
             return Err(StartError::new(
                 ErrorCode::CredentialsRequired,
                 format!(
-                    "`listen` is {}, which others can reach, and neither `operator_key` nor `service_key` is set. Nothing was started. Set a key, or listen on 127.0.0.1.",
+                    "`listen` is {}, which others can reach, and there are no credentials: none of `operator_key`, `service_key` and `keys_file` is set. Nothing was started. Set a key, make one with `nevertwice key`, or listen on 127.0.0.1.",
                     self.listen
                 ),
             ));
@@ -54,6 +55,8 @@ impl Config {
         in_range("closing_grace_ms", self.closing_grace_ms.into(), 0, HOLD_MS_MAX.into());
         in_range("answer_deadline_ms", self.answer_deadline_ms.into(), 10, 600_000);
         in_range("request_read_ms", self.request_read_ms.into(), 10, 600_000);
+        in_range("tls_handshake_ms", self.tls_handshake_ms.into(), 10, 600_000);
+        in_range("reload_ms", self.reload_ms.into(), 10, 3_600_000);
         in_range("drain_ms", self.drain_ms.into(), 0, 600_000);
         in_range("body_bytes_max", self.body_bytes_max as i128, 1_024, 1 << 26);
         in_range("batch_lines_max", self.batch_lines_max as i128, 1, 10_000);
@@ -61,7 +64,19 @@ impl Config {
         in_range("headers_bytes_max", self.headers_bytes_max as i128, 1_024, 1 << 20);
         in_range("headers_max", self.headers_max as i128, 8, 1_024);
         in_range("connections_max", self.connections_max as i128, 1, 1_000_000);
-        in_range("requests_max", self.requests_max as i128, 1, 1_000_000);
+        in_range("connections_per_address_max", self.connections_per_address_max as i128, 0, 1_000_000);
+        in_range("requests_max", self.requests_max.into(), 1, 1_000_000);
+        in_range("requests_reserved_percent", self.requests_reserved_percent.into(), 0, 90);
+        in_range("requests_waiting_max", self.requests_waiting_max.into(), 0, 1_000_000);
+        in_range("request_wait_ms", self.request_wait_ms.into(), 1, 600_000);
+        for (rate, per_second, burst, at_once) in [
+            ("rate_per_principal", self.rate_per_principal, "burst_per_principal", self.burst_per_principal),
+            ("rate_per_key", self.rate_per_key, "burst_per_key", self.burst_per_key),
+            ("rate_per_address", self.rate_per_address, "burst_per_address", self.burst_per_address),
+        ] {
+            in_range(rate, per_second.into(), 0, 1_000_000);
+            in_range(burst, at_once.into(), 1, 1_000_000);
+        }
     }
 
     fn check_keys(&self, wrong: &mut Vec<String>) {
@@ -72,6 +87,11 @@ impl Config {
             };
             if secret.as_ref().is_some_and(|secret| !is_fine(secret)) {
                 wrong.push(format!("`{key}` must have {} to {} visible ASCII characters", KEY_BYTES.start(), KEY_BYTES.end()));
+            }
+        }
+        for (key, secret) in [("operator_key", &self.operator_key), ("service_key", &self.service_key)] {
+            if secret.as_ref().is_some_and(|secret| secret.reveal().starts_with(PREFIX)) {
+                wrong.push(format!("`{key}` must not begin with `{PREFIX}`: that is how the keys of `keys_file` begin"));
             }
         }
         if self.operator_key.is_some() && self.operator_key == self.service_key {
@@ -99,6 +119,9 @@ impl Config {
         }
         if self.person_key_file.is_none() && self.data.file_name().is_none() {
             wrong.push("`data` has no name to put `.key` behind, so `person_key_file` must say where that file is".to_owned());
+        }
+        if self.tls_certificate.is_some() != self.tls_key.is_some() {
+            wrong.push("`tls_certificate` and `tls_key` belong together: set both, or neither".to_owned());
         }
         if let Some(url) = &self.public_url {
             let is_http = url.starts_with("http://") || url.starts_with("https://");

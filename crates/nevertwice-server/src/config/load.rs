@@ -49,15 +49,34 @@ pub fn environment(variables: impl IntoIterator<Item = (OsString, OsString)>) ->
 /// # Errors
 /// If the file can't be read, a key is unknown, a value has the wrong type, or settings contradict each other.
 pub fn load(sources: &Sources) -> Result<Config, StartError> {
-    let config: Config = build(sources).and_then(|built| built.try_deserialize()).map_err(|error| refuse(&error.to_string()))?;
+    let Some(path) = &sources.file else { return load_from(None, sources) };
+    let text = std::fs::read_to_string(path).map_err(|error| refuse(&format!("{} can't be read: {error}", path.display())))?;
+    load_from(Some((&path.display().to_string(), &text)), sources)
+}
+
+/// The same with a file of that name and text.
+pub(crate) fn load_from(file: Option<(&str, &str)>, sources: &Sources) -> Result<Config, StartError> {
+    if let Some((name, toml)) = file {
+        check_toml(name, toml)?;
+    }
+    let toml = file.map(|(_, toml)| toml);
+    let config: Config = build(toml, sources).and_then(|built| built.try_deserialize()).map_err(|error| refuse(&error.to_string()))?;
     config.check()?;
     Ok(config)
 }
 
-fn build(sources: &Sources) -> Result<config::Config, config::ConfigError> {
+/// Refuses what is no TOML. The library's own message would show the line, and with it a key that stands there.
+fn check_toml(name: &str, toml: &str) -> Result<(), StartError> {
+    let Err(error) = toml.parse::<toml::Table>() else { return Ok(()) };
+    let before = error.span().and_then(|span| toml.get(..span.start)).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    Err(refuse(&format!("{name} is no TOML: line {line}: {}", error.message())))
+}
+
+fn build(toml: Option<&str>, sources: &Sources) -> Result<config::Config, config::ConfigError> {
     let mut builder: ConfigBuilder<DefaultState> = config::Config::builder();
-    if let Some(file) = &sources.file {
-        builder = builder.add_source(File::from(file.as_path()).format(FileFormat::Toml).required(true));
+    if let Some(toml) = toml {
+        builder = builder.add_source(File::from_str(toml, FileFormat::Toml));
     }
     let environment = Environment::with_prefix(PREFIX).prefix_separator(SEPARATOR).source(Some(sources.environment.clone()));
     builder = builder.add_source(environment);

@@ -10,7 +10,9 @@ mod secret;
 mod settings;
 
 pub(crate) use check::SWEEPS_A_HOLD;
+#[cfg(feature = "fuzzing")]
+pub(crate) use load::load_from;
 pub use load::{Sources, environment, load};
 pub use networks::Networks;
 pub use secret::Secret;
-pub use settings::{Config, SETTINGS, Setting};
+pub use settings::{Config, SECRET_SETTINGS, SETTINGS, Setting};

@@ -16,7 +16,9 @@ impl Secret {
         Self(text.into())
     }
 
-    pub(crate) fn reveal(&self) -> &str {
+    /// The text. Whoever asks for it sees to it that it goes where it belongs, and nowhere else.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
         &self.0
     }
 }

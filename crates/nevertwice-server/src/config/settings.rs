@@ -9,6 +9,7 @@ use tokio::time::Duration;
 
 use super::{Networks, Secret};
 use crate::app::Limits;
+use crate::limits::{Bounds, LimiterOptions, Rate, TurnsOptions};
 
 /// A setting, for the docs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +42,9 @@ macro_rules! settings {
     };
 }
 
+/// The settings that are secrets: they are not taken from the command line, where everybody on the machine could see them.
+pub const SECRET_SETTINGS: &[&str] = &["operator_key", "service_key"];
+
 const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
 
 settings! {
@@ -50,12 +54,20 @@ settings! {
     data: PathBuf = PathBuf::from("nevertwice-data"), "nevertwice-data";
     /// The file with the secret from which the digests of persons are made; if absent, the data folder's path with `.key` added. Made at the first start.
     person_key_file: Option<PathBuf> = None, "";
-    /// The address under which people reach the server, for the pages of payments; if absent, `http://` and the bound address.
+    /// The address under which people reach the server, for the pages of payments; if absent, `http://` (or `https://`) and the bound address.
     public_url: Option<String> = None, "";
     /// The key that may do everything; 16 to 512 visible ASCII characters. It is never logged.
     operator_key: Option<Secret> = None, "";
     /// The key with which a service acts for principals: orders, bookings and reads. It is never logged.
     service_key: Option<Secret> = None, "";
+    /// The file with the digests of API keys, which `nevertwice key` makes. It is read again when it changes.
+    keys_file: Option<PathBuf> = None, "";
+    /// The file with the server's certificate, and after it those that lead to its root, in PEM. With it and `tls_key` the server speaks TLS 1.3 and 1.2 alone. It is read again when it changes.
+    tls_certificate: Option<PathBuf> = None, "";
+    /// The file with the certificate's private key, in PEM and not encrypted. It is read again when it changes.
+    tls_key: Option<PathBuf> = None, "";
+    /// How long a client may take to agree on a key, before its connection is closed.
+    tls_handshake_ms: u64 = 10_000, "10000";
     /// Proxies whose `X-Forwarded-For` is believed: addresses and networks, separated by commas. From others the header is ignored, and the address of a caller is that of the connection.
     trusted_proxies: Networks = Networks::default(), "";
     /// What is logged, as a filter of targets and levels.
@@ -82,6 +94,8 @@ settings! {
     answer_deadline_ms: u64 = 10_000, "10000";
     /// How long a request's head, and then its body, may take to arrive.
     request_read_ms: u64 = 30_000, "30000";
+    /// How often files that may change while the server runs are looked at: `keys_file`, `tls_certificate` and `tls_key`. SIGHUP does it at once.
+    reload_ms: u64 = 5_000, "5000";
     /// How long the server waits at its end for what is under way. Whose body is not there by then is told `shutting_down`, for which there is one second more.
     drain_ms: u64 = 15_000, "15000";
     /// The largest body of a request.
@@ -96,15 +110,47 @@ settings! {
     headers_max: usize = 64, "64";
     /// The most connections at a time; further ones wait to be accepted.
     connections_max: usize = 20_000, "20000";
-    /// The most requests under way at a time; further ones are told `overloaded`.
-    requests_max: usize = 20_000, "20000";
+    /// The most connections of one address at a time; further ones are closed. Trusted proxies may have as many as they like. 0: no bound.
+    connections_per_address_max: usize = 10_000, "10000";
+    /// The most requests under way at a time; further ones wait for their turn.
+    requests_max: u32 = 8_192, "8192";
+    /// The share of these, in percent, that is for operators alone.
+    requests_reserved_percent: u32 = 5, "5";
+    /// The most requests that wait for their turn, and a fourth of them for one credential; further ones are told `overloaded`.
+    requests_waiting_max: u32 = 8_192, "8192";
+    /// How long a request waits for its turn before it is told `overloaded`.
+    request_wait_ms: u64 = 1_000, "1000";
+    /// How many requests a second one principal may make in the long run; further ones are told `rate_limited`. 0: no bound.
+    rate_per_principal: u32 = 2_000, "2000";
+    /// How many requests one principal may make at once after a pause.
+    burst_per_principal: u32 = 4_000, "4000";
+    /// How many requests a second may come with one key in the long run. 0: no bound.
+    rate_per_key: u32 = 0, "0";
+    /// How many requests may come with one key at once after a pause.
+    burst_per_key: u32 = 10_000, "10000";
+    /// How many requests a second may come from one address in the long run. 0: no bound; behind a proxy that is not in `trusted_proxies` all come from one.
+    rate_per_address: u32 = 0, "0";
+    /// How many requests may come from one address at once after a pause.
+    burst_per_address: u32 = 1_000, "1000";
+    /// The most requests of one principal under way at a time; further ones are told `in_flight_limited`. 0: no bound.
+    in_flight_per_principal_max: u32 = 1_000, "1000";
+    /// The most requests under way at a time with one key. 0: no bound.
+    in_flight_per_key_max: u32 = 0, "0";
+    /// The most requests under way at a time from one address. 0: no bound.
+    in_flight_per_address_max: u32 = 0, "0";
 }
 
 impl Config {
-    /// Whether there is a key that requests have to carry.
+    /// Whether there are credentials that requests have to carry.
     #[must_use]
     pub const fn has_credentials(&self) -> bool {
-        self.operator_key.is_some() || self.service_key.is_some()
+        self.operator_key.is_some() || self.service_key.is_some() || self.keys_file.is_some()
+    }
+
+    /// Whether connections are made safe by TLS.
+    #[must_use]
+    pub const fn has_tls(&self) -> bool {
+        self.tls_certificate.is_some() && self.tls_key.is_some()
     }
 
     /// Where the secret of persons is: beside the data folder, never in it.
@@ -119,6 +165,25 @@ impl Config {
         })
     }
 
+    pub(crate) fn limiter(&self) -> LimiterOptions {
+        let bounds = |per_second: u32, burst: u32, in_flight_max: u32| Bounds {
+            rate: (per_second > 0).then_some(Rate { per_second, burst }),
+            in_flight_max: (in_flight_max > 0).then_some(in_flight_max),
+        };
+        LimiterOptions {
+            address: bounds(self.rate_per_address, self.burst_per_address, self.in_flight_per_address_max),
+            credential: bounds(self.rate_per_key, self.burst_per_key, self.in_flight_per_key_max),
+            principal: bounds(self.rate_per_principal, self.burst_per_principal, self.in_flight_per_principal_max),
+            turns: TurnsOptions {
+                under_way_max: self.requests_max,
+                reserved: u32::try_from(u64::from(self.requests_max) * u64::from(self.requests_reserved_percent) / 100).unwrap_or(0),
+                waiting_max: self.requests_waiting_max,
+                // A turn that comes after the deadline is of no use.
+                wait: Duration::from_millis(self.request_wait_ms.min(self.answer_deadline_ms)),
+            },
+        }
+    }
+
     pub(crate) const fn limits(&self) -> Limits {
         Limits {
             body_bytes_max: self.body_bytes_max,
@@ -126,7 +191,6 @@ impl Config {
             batch_line_bytes_max: self.batch_line_bytes_max,
             headers_bytes_max: self.headers_bytes_max,
             headers_max: self.headers_max,
-            requests_max: self.requests_max,
             request_read: Duration::from_millis(self.request_read_ms),
             answer_deadline: Duration::from_millis(self.answer_deadline_ms),
         }

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use nevertwice_api::wire::{BatchAnswer, Envelope, Order, PlaceOrder};
 use nevertwice_api::{Answer, BoxFuture, ErrorCode, Failure, Levels, Request, fingerprint};
-use nevertwice_core::{Command, IdempotencyKey, Intent, Origin, Position, Principal, ShardId};
+use nevertwice_core::{Command, IdempotencyKey, Intent, Origin, Position, ShardId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::envelope;
-use crate::access::{Caller, outside_principal};
+use crate::access::Caller;
 use crate::app::App;
 use crate::attempts::Attempt;
 use crate::call::Call;
@@ -49,15 +49,8 @@ pub(crate) async fn place(call: Box<Call>) -> Result<Reply, Refusal> {
     let limits = &app.limits;
     let bytes_max = limits.batch_lines_max.saturating_mul(limits.batch_line_bytes_max.saturating_add(1));
     let bytes = body::read(&app, body.take(), &parts.headers, bytes_max).await?;
-    let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).collect();
-    if lines.len() > limits.batch_lines_max {
-        return Err(Refusal::new(
-            ErrorCode::BatchTooLong,
-            format!("The batch has {} lines, more than {}", lines.len(), limits.batch_lines_max),
-            "Send it in several requests",
-        )
-        .figure("batch_lines_max", limits.batch_lines_max));
-    }
+    let lines = lines(&bytes, limits.batch_lines_max)?;
+    app.limiter.take_lines(&caller, lines.len(), app.steady.now_ms())?;
     let under_way: Vec<UnderWay> = lines.into_iter().map(|line| submit(&app, &caller, origin.as_deref(), &market, levels, line)).collect();
     let deadline = Instant::now() + limits.answer_deadline;
     let mut out = Vec::with_capacity(under_way.len().saturating_mul(640));
@@ -78,32 +71,60 @@ pub(crate) async fn place(call: Box<Call>) -> Result<Reply, Refusal> {
     Ok(Reply::other("application/x-ndjson", out))
 }
 
+/// The lines of a batch, without those that are empty.
+pub(crate) fn lines(bytes: &[u8], lines_max: usize) -> Result<Vec<&[u8]>, Refusal> {
+    let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).collect();
+    if lines.len() > lines_max {
+        return Err(Refusal::new(
+            ErrorCode::BatchTooLong,
+            format!("The batch has {} lines, more than {lines_max}", lines.len()),
+            "Send it in several requests",
+        )
+        .figure("batch_lines_max", lines_max));
+    }
+    Ok(lines)
+}
+
 fn submit(app: &Arc<App>, caller: &Caller, origin: Option<&Origin>, market: &ShardId, levels: Levels, line: &[u8]) -> UnderWay {
-    let line_bytes_max = app.limits.batch_line_bytes_max;
-    let refused = |key, refusal| UnderWay { key, attempt: None, answer: Err(refusal) };
+    let (key, request) = read_line(caller, market, levels, line, app.limits.batch_line_bytes_max);
+    let mut attempt = None;
+    let allowed = request.and_then(|mut request| {
+        let principal = &request.command.intent.principal;
+        attempt = Some(app.attempts.begin(principal, &request.command.intent.key, app.clock.now_ms()));
+        app.limiter.take_line(caller, principal, app.steady.now_ms())?;
+        request.command.origin = origin.cloned().map(Box::new);
+        Ok(request)
+    });
+    UnderWay { key, attempt, answer: allowed.map(|request| app.backend.submit(request)) }
+}
+
+/// What a line asks for; its key is known even where the rest of it is wrong.
+pub(crate) fn read_line(
+    caller: &Caller,
+    market: &ShardId,
+    levels: Levels,
+    line: &[u8],
+    line_bytes_max: usize,
+) -> (Option<IdempotencyKey>, Result<Request, Refusal>) {
     if line.len() > line_bytes_max {
         let refusal = Refusal::new(ErrorCode::BodyTooLarge, format!("The line is longer than {line_bytes_max} bytes"), "Shorten it");
-        return refused(None, refusal);
+        return (None, Err(refusal));
     }
     let read: Line<'_> = match body::parse(line) {
         Ok(read) => read,
-        Err(refusal) => return refused(None, refusal),
+        Err(refusal) => return (None, Err(refusal)),
     };
-    let key = match intent::plain_key(&read.key) {
-        Ok(key) => key,
-        Err(refusal) => return refused(None, refusal),
-    };
-    let principal = match read.principal.as_deref().map_or_else(|| Ok(caller.principal.clone()), outside_principal) {
-        Ok(principal) => principal,
-        Err(refusal) => return refused(Some(key), refusal),
-    };
-    let attempt = app.attempts.begin(&principal, &key, app.clock.now_ms());
-    let command = command(principal, market, &key, &read).map(|command| command.with_origin(origin.cloned().map(Box::new)));
-    let answer = command.map(|command| app.backend.submit(Request { shard: market.clone(), command, levels }));
-    UnderWay { key: Some(key), attempt: Some(attempt), answer }
+    match intent::plain_key(&read.key) {
+        Ok(key) => {
+            let request = request(caller, market, levels, &key, &read);
+            (Some(key), request)
+        }
+        Err(refusal) => (None, Err(refusal)),
+    }
 }
 
-fn command(principal: Principal, market: &ShardId, key: &IdempotencyKey, line: &Line<'_>) -> Result<Command, Refusal> {
+fn request(caller: &Caller, market: &ShardId, levels: Levels, key: &IdempotencyKey, line: &Line<'_>) -> Result<Request, Refusal> {
+    let principal = caller.line_principal(line.principal.as_deref())?;
     if line.expires_at.is_some_and(|expires_at| expires_at < 0) {
         return Err(body::invalid("expires_at", "it is not an instant in milliseconds since 1970"));
     }
@@ -113,7 +134,7 @@ fn command(principal: Principal, market: &ShardId, key: &IdempotencyKey, line: &
     let operation = ["place_order", market.name.as_str()];
     let fingerprint = fingerprint::of_json(&operation, order).map_err(|error| body::malformed(&error.to_string()))?;
     let intent = Intent { principal, key: key.clone(), fingerprint, expires_at: line.expires_at };
-    Ok(Command::new(intent, action))
+    Ok(Request { shard: market.clone(), command: Command::new(intent, action), levels })
 }
 
 /// The entry's place, or that as of which the line was refused.

@@ -10,7 +10,7 @@ use nevertwice_core::{
 };
 
 use super::shared::{decide, is_new, read};
-use crate::access::{Caller, Role};
+use crate::access::Role;
 use crate::app::{App, ReadOf};
 use crate::body;
 use crate::call::{Call, CommandCall, read_name};
@@ -61,17 +61,8 @@ pub(crate) async fn show(call: Box<Call>) -> Result<Reply, Refusal> {
     let (sale, booking, level) = (call.sale()?, call.position("booking")?, call.parameters(&["level"])?.level()?);
     let ReadOf { view, position, levels } = call.app.read(sale, Query::Booking { booking }, level).await?;
     let View::Booking(view) = view else { return Err(Refusal::internal("a view of another kind than its query")) };
-    check_principal(&call.caller, &view, position)?;
+    call.caller.check_booking(&view, position)?;
     Reply::read(&wire::Read::new(wire::Booking::from(&view), position, levels))
-}
-
-/// A service sees and releases only the bookings of the principal for whom it acts.
-fn check_principal(caller: &Caller, booking: &BookingView, position: Position) -> Result<(), Refusal> {
-    if caller.role == Role::Service && booking.principal != caller.principal {
-        let next = "Name the principal that booked";
-        return Err(Refusal::new(ErrorCode::NotOwner, "The booking was made on behalf of another principal", next).at(position));
-    }
-    Ok(())
 }
 
 pub(crate) async fn page(call: Box<Call>) -> Result<Reply, Refusal> {
@@ -123,7 +114,7 @@ pub(crate) async fn release(call: Box<Call>) -> Result<Reply, Refusal> {
 async fn close_and_release(call: &CommandCall, sale: ShardId, booking: Position, owner: Option<BookingOwner>) -> Result<Reply, Refusal> {
     let (name, id) = (sale.name.clone(), booking.to_string());
     let BookingNow { view: present, position, .. } = read_booking(&call.app, &sale, booking).await?;
-    check_principal(&call.caller, &present, position)?;
+    call.caller.check_booking(&present, position)?;
     let (owner, reason) = match owner {
         Some(owner) => (owner, ReleaseReason::Cancelled),
         // An operator releases on behalf of whoever owns the booking now.

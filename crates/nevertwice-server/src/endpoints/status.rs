@@ -3,7 +3,6 @@
 use nevertwice_api::wire::Health as Shown;
 use nevertwice_api::{ErrorCode, Health, Level};
 use nevertwice_core::{Query, ShardKind, View};
-use std::sync::atomic::Ordering;
 
 use crate::call::Call;
 use crate::metrics::{LiveOn, Scraped, ShardAt};
@@ -46,7 +45,8 @@ pub(crate) async fn metrics(call: Box<Call>) -> Result<Reply, Refusal> {
         }
         shards.push(ShardAt { shard: shard.to_string(), position: read.position });
     }
-    let scraped = Scraped { status: app.backend.status(), under_way: app.under_way.load(Ordering::Relaxed), shards, live };
+    let (under_way, waiting) = app.limiter.counts();
+    let scraped = Scraped { status: app.backend.status(), under_way, waiting, shards, live };
     match app.metrics.text(scraped) {
         Ok(text) => Ok(Reply::other("application/openmetrics-text; version=1.0.0; charset=utf-8", text.into_bytes())),
         Err(_) => Err(Refusal::new(ErrorCode::Internal, "The metrics could not be written", "Tell the operator")),

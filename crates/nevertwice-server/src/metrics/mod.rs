@@ -8,7 +8,9 @@ mod histogram;
 mod registry;
 mod requests;
 mod scrape;
+mod watched;
 
 pub use registry::Metrics;
 pub(crate) use requests::RouteNumber;
 pub(crate) use scrape::{LiveOn, Scraped, ShardAt};
+pub(crate) use watched::WatchedFile;

@@ -7,6 +7,7 @@ use prometheus_client::metrics::counter::Counter;
 
 use super::backend::BackendMetrics;
 use super::requests::Requests;
+use super::watched::WatchedMetrics;
 
 type Count = Counter<u64, AtomicU64>;
 
@@ -14,6 +15,8 @@ type Count = Counter<u64, AtomicU64>;
 #[derive(Default)]
 pub struct Metrics {
     pub(crate) requests: Requests,
+    pub(crate) connections_refused: Count,
+    pub(crate) handshake_failures: Count,
     pub(crate) honeypot: Count,
     pub(crate) late_payments: Count,
     pub(crate) holds_released: Count,
@@ -22,6 +25,7 @@ pub struct Metrics {
     pub(crate) holders_paid: Count,
     pub(crate) steward_failures: Count,
     pub(super) backend: BackendMetrics,
+    pub(super) watched: WatchedMetrics,
 }
 
 impl fmt::Debug for Metrics {

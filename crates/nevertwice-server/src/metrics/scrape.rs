@@ -17,7 +17,8 @@ use super::Metrics;
 #[derive(Debug)]
 pub(crate) struct Scraped {
     pub(crate) status: BackendStatus,
-    pub(crate) under_way: usize,
+    pub(crate) under_way: u32,
+    pub(crate) waiting: u32,
     pub(crate) shards: Vec<ShardAt>,
     pub(crate) live: Vec<LiveOn>,
 }
@@ -59,10 +60,17 @@ impl Collector for Scrape {
         let metrics = &self.metrics;
         metrics.requests.encode(&mut encoder)?;
         metrics.backend.encode(&mut encoder)?;
+        metrics.watched.encode(&mut encoder)?;
         encoder
             .encode_descriptor("nevertwice_unknown_outcomes", "Answers that did not come in time", None, MetricType::Counter)?
             .encode_counter::<NoLabelSet, _, u64>(&metrics.requests.unknown_outcomes(), None)?;
         for (name, help, counter) in [
+            (
+                "nevertwice_connections_refused",
+                "Connections closed because their address had as many as it may",
+                &metrics.connections_refused,
+            ),
+            ("nevertwice_tls_failures", "Connections that ended before they had agreed on a key", &metrics.handshake_failures),
             ("nevertwice_honeypot_hits", "Bookings with the field filled in that people don't see", &metrics.honeypot),
             ("nevertwice_late_payments", "Payments that came after their seat had been given back: to be refunded", &metrics.late_payments),
             ("nevertwice_holds_ended", "Holds that the steward ended", &metrics.holds_released),
@@ -79,13 +87,14 @@ impl Collector for Scrape {
 
 impl Scrape {
     fn encode_gauges(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let Scraped { status, under_way, shards, live } = &self.scraped;
+        let Scraped { status, under_way, waiting, shards, live } = &self.scraped;
         for (name, help, value) in [
             ("nevertwice_queue_depth", "Commands and reads that wait to be decided", status.queue_depth as u64),
             ("nevertwice_queue_depth_max", "How many may wait", status.queue_max as u64),
             ("nevertwice_journal_bytes", "Bytes of journal since the last snapshot", status.journal_bytes),
             ("nevertwice_ready", "1 while the backend decides", u64::from(status.health == Health::Ready)),
-            ("nevertwice_requests_under_way", "Requests under way", *under_way as u64),
+            ("nevertwice_requests_under_way", "Requests under way", u64::from(*under_way)),
+            ("nevertwice_requests_waiting", "Requests that wait for their turn", u64::from(*waiting)),
         ] {
             let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
             metric.encode_gauge(&i64::try_from(value).unwrap_or(i64::MAX))?;

@@ -59,12 +59,12 @@ fn operation(route: &Route) -> Operation {
                 "further levels that the answer has to have reached, separated by commas",
             ));
     }
-    if route.access == Access::Service {
+    if route.access.is_on_behalf() {
         operation = operation.parameter(parameter(
             "Principal",
             ParameterIn::Header,
             false,
-            "on whose behalf a service asks; needed with the service key",
+            "on whose behalf a service asks; needed with the key of a service",
         ));
     }
     if route.access != Access::Anyone {

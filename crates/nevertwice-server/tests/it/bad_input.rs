@@ -92,6 +92,19 @@ async fn what_does_not_fit_is_named() {
     assert_eq!(answer["figures"]["member"], "limits.house_loss_max", "{answer}");
 }
 
+/// Names of members are anybody's: an answer and a log show them on one line, and not at any length.
+#[tokio::test]
+async fn what_is_shown_again_is_one_short_line() {
+    let house = House::open().await.with_market().await;
+    for member in ["a\nb\u{1b}[2J\u{7f}", &"m".repeat(100_000), &"\u{e9}".repeat(1_000)] {
+        let answer = house.send(Ask::post(ORDERS, "k", order_with(member, json!(1)))).await;
+        assert_eq!(answer.code(), "body_invalid");
+        let problem = answer.json();
+        let shown = [&problem["detail"], &problem["figures"]["member"]].map(|text| text.as_str().expect("a text").to_owned());
+        assert!(shown.iter().all(|text| !text.contains(char::is_control) && text.chars().count() < 1_000), "{}", answer.text);
+    }
+}
+
 #[tokio::test]
 async fn totals_beyond_amounts() {
     let house = House::open().await;

@@ -51,6 +51,8 @@ fn nonsense_is_refused_and_named() {
         ("level = \"fsynced\"", "level"),
         ("public_url = \"shop.example\"", "public_url"),
         ("log_json = \"maybe\"", "log_json"),
+        ("tls_key = \"key.pem\"", "belong together"),
+        ("tls_certificate = \"certificate.pem\"", "belong together"),
         ("trusted_proxies = \"10.0.0.1/8\"", "10.0.0.1/8"),
         ("operator_key = \"short\"", "operator_key"),
         ("operator_key = \"0123456789abcdef\"\nservice_key = \"0123456789abcdef\"", "must differ"),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use nevertwice_server::config::SETTINGS;
-use nevertwice_server::{Content, openapi_document, routes};
+use nevertwice_server::{Access, Content, Role, openapi_document, routes};
 use serde_json::Value;
 
 use crate::house::House;
@@ -79,6 +79,16 @@ async fn the_document_and_the_pages_are_served() {
     }
 }
 
+/// Like [`up_to_date`], for one section of a page that is written by hand otherwise.
+fn section_up_to_date(name: &str, title: &str, text: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+    let written = std::fs::read_to_string(&path).expect("the page is there");
+    let heading = format!("\n## {title}\n");
+    let start = written.find(&heading).expect("the page has the section") + heading.len();
+    let end = written[start..].find("\n## ").map_or(written.len(), |at| start + at);
+    up_to_date(name, &format!("{}{text}{}", &written[..start], &written[end..]));
+}
+
 fn up_to_date(name: &str, text: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
     if std::env::var_os("UPDATE").is_some() {
@@ -97,7 +107,7 @@ fn the_page_about_the_settings_is_up_to_date() {
         "# Configuration\n\nThis page is made from the code by a test (`crates/nevertwice-server/tests/it/documents.rs`).\n\n\
          Settings come from the defaults, a TOML file (`--config FILE`), the environment (`NEVERTWICE_` and the setting in\n\
          capitals, such as `NEVERTWICE_SWEEP_MS`), and flags (`--listen`, `--data`, `--log`, `--set SETTING=VALUE`); later ones\n\
-         win. A key that nobody knows is refused, and so is nonsense, with all that is wrong named at once. The two keys of\n\
+         win. A key that nobody knows is refused, and so is nonsense, with all that is wrong named at once. The keys of\n\
          callers are not taken from the command line, where everybody on the machine could see them.\n\n\
          | setting | default | meaning |\n|---|---|---|\n",
     );
@@ -107,7 +117,7 @@ fn the_page_about_the_settings_is_up_to_date() {
     }
     text.push_str(
         "\nRefused because they are unsafe together:\n\n\
-         - `listen` on another address than loopback without `operator_key` or `service_key` (`credentials_required`);\n\
+         - `listen` on another address than loopback without `operator_key`, `service_key` or `keys_file` (`credentials_required`);\n\
          - `lease_ms` not shorter than `retention_ms`: a claim must not outlive the memory of its key;\n\
          - `sweep_ms` over a quarter of `hold_ms`: holds have to end on time;\n\
          - `hold_ms` not shorter than `retention_ms`: a retry within the hold must find its booking;\n\
@@ -128,9 +138,9 @@ fn the_page_about_the_api_is_up_to_date() {
          without TLS; a proxy in front of it speaks whatever else is wanted.\n\n\
          ## Headers\n\n\
          | header | where | meaning |\n|---|---|---|\n\
-         | `Authorization: Bearer KEY` | all but what anyone may ask | the operator key or the service key; none if the server has none |\n\
+         | `Authorization: Bearer KEY` | all but what anyone may ask | a key; none if the server has no credentials. [Access](access.md) says who may do what |\n\
          | `Host` | a server without credentials | a loopback address, `localhost` or the host of `public_url`, or the answer is `role_insufficient`: what a page in a browser sends under a name of its own is nobody's command |\n\
-         | `Principal` | what a service may ask | on whose behalf; needed with the service key. It is the first half of an intent, so it is the same in every retry |\n\
+         | `Principal` | what a service may ask for a principal | on whose behalf; needed with the key of a service. It is the first half of an intent, so it is the same in every retry |\n\
          | `Idempotency-Key` | every command | 1 to 255 visible ASCII characters, in double quotes (RFC 8941) or bare: the second half of an intent |\n\
          | `Idempotency-Expires` | every command | milliseconds since 1970; from then on the intent is given up, and an unknown key is refused `intent_expired` |\n\
          | `Ack-Level` | every command | further levels that the answer has to have reached, separated by commas |\n\
@@ -175,4 +185,30 @@ fn the_page_about_the_api_is_up_to_date() {
         }
     }
     up_to_date("http-api.md", &text);
+}
+
+#[test]
+fn the_table_of_who_may_do_what_is_up_to_date() {
+    let mut text =
+        String::from("\nMade from the table of routes by a test (`crates/nevertwice-server/tests/it/documents.rs`).\n\n| what | path |");
+    for role in Role::ALL {
+        let _ = write!(text, " {} |", role.word());
+    }
+    text.push_str("\n|---|---|");
+    text.push_str(&"---|".repeat(Role::ALL.len()));
+    text.push('\n');
+    for route in routes() {
+        let _ = write!(text, "| `{}` | `{} {}` |", route.word, route.method.word(), route.path);
+        for role in Role::ALL {
+            text.push_str(match (route.access.admits(*role), route.access) {
+                (true, Access::Anyone) => " yes |",
+                (true, access) if *role == Role::Service && access.is_on_behalf() => " for a principal |",
+                (true, access) if *role == Role::Principal && access.is_on_behalf() => " itself |",
+                (true, _) => " yes |",
+                (false, _) => " |",
+            });
+        }
+        text.push('\n');
+    }
+    section_up_to_date("access.md", "The table", &text);
 }

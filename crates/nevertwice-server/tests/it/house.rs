@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use nevertwice_api::{Backend, Observer};
-use nevertwice_local::LocalBackend;
 use nevertwice_local::clock::Clock;
-use nevertwice_server::{Config, Metrics, Parts, PaymentGateway, Server, open_local};
+use nevertwice_local::journal::JournalOptions;
+use nevertwice_local::storage::FileStorage;
+use nevertwice_local::{LocalBackend, LocalOptions};
+use nevertwice_server::{Config, Metrics, Parts, PaymentGateway, Reloader, Server, open_local};
 use nevertwice_testkit::clock::ManualClock;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -24,6 +26,7 @@ pub(crate) struct House {
     pub(crate) addr: SocketAddr,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) backend: Arc<LocalBackend>,
+    reloader: Reloader,
     folder: Option<TempDir>,
     stop: Option<oneshot::Sender<()>>,
     ran: JoinHandle<()>,
@@ -33,6 +36,8 @@ pub(crate) struct House {
 pub(crate) struct Plan {
     pub(crate) config: Config,
     pub(crate) gateway: Option<Arc<dyn PaymentGateway>>,
+    /// Smaller segments than a server's.
+    pub(crate) segment_bytes: Option<u64>,
     /// Puts something between the server and the backend.
     pub(crate) wrap: Box<dyn FnOnce(Arc<LocalBackend>) -> Arc<dyn Backend>>,
 }
@@ -47,7 +52,7 @@ impl Default for Plan {
             request_read_ms: 600_000,
             ..Config::default()
         };
-        Self { config, gateway: None, wrap: Box::new(|backend| backend) }
+        Self { config, gateway: None, segment_bytes: None, wrap: Box::new(|backend| backend) }
     }
 }
 
@@ -66,25 +71,35 @@ impl House {
         Self::on(plan, TempDir::new().expect("a folder can be made"), START_MS).await
     }
 
+    /// A server on what lies in the folder already.
     pub(crate) async fn on(mut plan: Plan, folder: TempDir, now_ms: i64) -> Self {
         crate::secrets::listen_to_log();
         plan.config.data = data(&folder);
         let clock = Arc::new(ManualClock::new(now_ms));
         let metrics = Arc::new(Metrics::new());
-        let (backend, _) = open_local(&plan.config, Arc::clone(&clock) as Arc<dyn Clock>, Arc::clone(&metrics) as Arc<dyn Observer>)
-            .expect("the backend opens");
+        let (now, observer) = (Arc::clone(&clock) as Arc<dyn Clock>, Arc::clone(&metrics) as Arc<dyn Observer>);
+        let backend = match plan.segment_bytes {
+            None => open_local(&plan.config, now, observer).expect("the backend opens").0,
+            Some(segment_bytes) => {
+                let storage = FileStorage::create(&plan.config.data).expect("the folder can be made");
+                let journal = JournalOptions { segment_bytes, segments_ahead: 0 };
+                let options = LocalOptions { snapshot_bytes: 0, journal, ..LocalOptions::default() };
+                LocalBackend::open(Arc::new(storage), now, observer, &options).expect("the backend opens").0
+            }
+        };
         let backend = Arc::new(backend);
         let mut parts = Parts::new((plan.wrap)(Arc::clone(&backend)), [7; 32]);
         parts.metrics = metrics;
         parts.clock = Arc::clone(&clock) as Arc<dyn Clock>;
+        parts.steady = Arc::clone(&clock) as Arc<dyn Clock>;
         parts.gateway = plan.gateway;
         let server = Server::bind(&plan.config, parts).await.expect("the server binds");
-        let addr = server.addr();
+        let (addr, reloader) = (server.addr(), server.reloader());
         let (stop, stopped) = oneshot::channel();
         let ran = tokio::spawn(server.run(async {
             let _ = stopped.await;
         }));
-        Self { addr, clock, backend, folder: Some(folder), stop: Some(stop), ran }
+        Self { addr, clock, backend, reloader, folder: Some(folder), stop: Some(stop), ran }
     }
 
     /// Stops the server, and waits until everything that was under way is finished.
@@ -104,6 +119,17 @@ impl House {
         let now_ms = self.clock.now_ms();
         let folder = self.close().await;
         Self::on(plan, folder, now_ms).await
+    }
+
+    /// Has the server look at its files, as SIGHUP does.
+    pub(crate) async fn reload(&self) {
+        let reloader = self.reloader.clone();
+        tokio::task::spawn_blocking(move || reloader.reload()).await.expect("it ends well");
+    }
+
+    /// Its data folder.
+    pub(crate) fn data(&self) -> PathBuf {
+        data(self.folder.as_ref().expect("the folder is there"))
     }
 
     pub(crate) fn later(&self, ms: i64) {

@@ -1,6 +1,9 @@
 //! The server, over HTTP and on the local backend.
 
+mod access_table;
+mod api_keys;
 mod bad_input;
+mod callers;
 mod client;
 mod configuration;
 mod documents;
@@ -10,9 +13,12 @@ mod heads;
 mod history;
 mod house;
 mod keys;
+mod limits;
 mod markets;
 mod payments;
 mod roles;
 mod sales;
 mod secrets;
 mod steward;
+mod tls;
+mod upgrade;

@@ -1,13 +1,12 @@
-//! Who may do what: every route, every role, from the table of routes.
+//! The two configured keys, principals, and a server without credentials.
 
 use nevertwice_server::config::Secret;
-use nevertwice_server::{Access, Config, Method, Route, Server, routes};
+use nevertwice_server::{Config, Route, Server, routes};
 
+use crate::access_table::ask;
+use crate::callers::{OPERATOR, SERVICE};
 use crate::client::{Answer, Ask};
 use crate::house::{House, Plan};
-
-const OPERATOR: &str = "operator-key-0123456789";
-const SERVICE: &str = "service-key-0123456789";
 
 async fn guarded() -> House {
     House::configured(|config| {
@@ -17,56 +16,8 @@ async fn guarded() -> House {
     .await
 }
 
-fn path(route: &Route) -> String {
-    route.path.replace("{position}", "1-1").replace("{booking}", "1-1").replace("{code}", "no_change").replace(['{', '}'], "")
-}
-
-/// A request to a route that gets past the door, if the caller does, and is refused or served afterwards.
-fn ask(route: &Route) -> Ask {
-    match route.method {
-        Method::Get => Ask::get(path(route)),
-        Method::Post => Ask::post(path(route), "k", "{}"),
-    }
-}
-
 async fn send(house: &House, ask: Ask, key: &str) -> Answer {
     house.send(ask.header("authorization", format!("Bearer {key}"))).await
-}
-
-fn got_in(answer: &Answer) -> bool {
-    let stopped = ["credentials_missing", "role_insufficient", "principal_missing"];
-    answer.header("content-type") != Some("application/problem+json") || !stopped.contains(&answer.code().as_str())
-}
-
-#[tokio::test]
-async fn every_route_asks_for_its_role() {
-    let house = guarded().await;
-    for route in routes() {
-        let nobody = house.send(ask(route)).await;
-        let service = send(&house, ask(route), SERVICE).await;
-        let service_for_somebody = send(&house, ask(route).header("principal", "ann"), SERVICE).await;
-        let operator = send(&house, ask(route), OPERATOR).await;
-        assert!(got_in(&operator), "{route:?}: {operator:?}");
-        match route.access {
-            Access::Anyone => assert!(got_in(&nobody) && got_in(&service), "{route:?}"),
-            Access::Known => {
-                assert_eq!((nobody.status, nobody.code().as_str()), (401, "credentials_missing"), "{route:?}");
-                assert!(got_in(&service), "{route:?}");
-            }
-            Access::Service => {
-                assert_eq!((nobody.status, nobody.code().as_str()), (401, "credentials_missing"), "{route:?}");
-                assert_eq!(nobody.header("www-authenticate"), Some("Bearer"));
-                assert_eq!((service.status, service.code().as_str()), (400, "principal_missing"), "{route:?}");
-                assert!(got_in(&service_for_somebody), "{route:?}: {service_for_somebody:?}");
-            }
-            Access::Operator => {
-                assert_eq!((nobody.status, nobody.code().as_str()), (401, "credentials_missing"), "{route:?}");
-                for answer in [service, service_for_somebody] {
-                    assert_eq!((answer.status, answer.code().as_str()), (403, "role_insufficient"), "{route:?}");
-                }
-            }
-        }
-    }
 }
 
 #[tokio::test]
@@ -91,34 +42,6 @@ async fn every_command_asks_for_a_key_and_for_json() {
         }
         let form = whole.without("content-type").header("content-type", "application/x-www-form-urlencoded");
         assert_eq!(house.send(form).await.code(), "media_type_unsupported", "{route:?}");
-    }
-}
-
-#[test]
-fn what_changes_a_shard_is_never_for_anyone() {
-    for route in routes() {
-        let is_api = route.path.starts_with("/v1/");
-        assert_eq!(is_api, matches!(route.access, Access::Service | Access::Operator), "{route:?}");
-        if is_api && route.method == Method::Post {
-            assert!(route.keyed || route.word == "place_orders", "{route:?}");
-        }
-    }
-    let operators: Vec<&str> = routes().iter().filter(|route| route.access == Access::Operator).map(|route| route.word).collect();
-    for word in [
-        "open_market",
-        "set_mode",
-        "list_instrument",
-        "reprice",
-        "freeze",
-        "settle_instrument",
-        "open_account",
-        "open_sale",
-        "load_candidates",
-        "set_caps",
-        "confirm_payment",
-        "show_bookings",
-    ] {
-        assert!(operators.contains(&word), "{word}");
     }
 }
 

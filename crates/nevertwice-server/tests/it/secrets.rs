@@ -125,17 +125,44 @@ fn a_refused_configuration_does_not_tell_the_keys() {
     assert!(!error.contains("short-secret") && !error.contains("sp ace"), "{error}");
 }
 
+/// The library that reads TOML shows the line that it can't read, and a key may stand there.
+#[test]
+fn a_file_that_is_no_toml_does_not_tell_the_key_in_it() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let file = folder.path().join("nevertwice.toml");
+    for (text, line) in [
+        ("hold_ms = 60000\noperator_key = \"hush-0123456789-hush\n", "line 2"),
+        ("operator_key = hush-0123456789-hush", "line 1"),
+        ("operator_key = [\"hush-0123456789-hush\"", "line 1"),
+        ("operator_key = \"a\"\n\noperator_key = \"hush-0123456789-hush\"", "line 3"),
+        ("operator_key = \"hush-0123456789-hush\" sweep_ms = 1", "line 1"),
+    ] {
+        std::fs::write(&file, text).expect("the file can be written");
+        let error = load(&Sources { file: Some(file.clone()), ..Sources::default() }).expect_err("it is no TOML");
+        let told = error.to_string();
+        assert_eq!(error.code.code(), "configuration_invalid");
+        assert!(told.contains(line) && told.contains("nevertwice.toml") && told.contains("TOML"), "{text}: {told}");
+        assert!(!told.contains("hush"), "{told}");
+    }
+}
+
 /// Another person key would make strangers of all who are in the data, and give them second seats.
 #[test]
 fn a_person_key_that_the_data_were_not_made_with_is_refused() {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let (path, data) = (folder.path().join("data.key"), folder.path());
-    nevertwice_server::check_person_secret(&path, data, &[1; 32]).expect("the first one is noted");
+    nevertwice_server::check_person_secret(&path, data, &[1; 32]).expect("nothing is known yet");
+    assert_eq!(std::fs::read_dir(data).expect("it can be listed").count(), 0, "to look is not to write");
+    nevertwice_server::note_person_secret(&path, data, &[1; 32]).expect("the first one is noted");
+    nevertwice_server::note_person_secret(&path, data, &[2; 32]).expect("what is noted stays");
     nevertwice_server::check_person_secret(&path, data, &[1; 32]).expect("the same is right");
     let refused = nevertwice_server::check_person_secret(&path, data, &[2; 32]).expect_err("another is not");
     assert_eq!(refused.code.code(), "configuration_invalid");
     let noted = std::fs::read_to_string(data.join("person-key.check")).expect("it is noted");
     assert!(!noted.contains(&"01".repeat(32)), "the key itself is not noted");
+    std::fs::write(data.join("person-key.check"), "person-key 2\nsha3 0123\n").expect("it can be written");
+    let newer = nevertwice_server::check_person_secret(&path, data, &[1; 32]).expect_err("a later version noted it");
+    assert_eq!(newer.code.code(), "data_too_new");
 }
 
 /// The data folder may lie in a folder that is not there yet, and so may the key beside it.

@@ -1,5 +1,7 @@
 //! The binary, as whoever starts it sees it.
 
 mod demo;
+mod key;
 mod reports;
 mod serve;
+mod upgrade;

@@ -41,7 +41,7 @@ fn folder(instruments: usize) -> TempDir {
     folder
 }
 
-fn command(arguments: &[&str], data: &Path) -> Command {
+pub(crate) fn command(arguments: &[&str], data: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nevertwice"));
     command.args(arguments).arg("--data").arg(data).stderr(Stdio::piped());
     command

@@ -8,7 +8,8 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-struct Serving {
+/// A server in a process of its own.
+pub(crate) struct Serving {
     process: Child,
     address: String,
 }
@@ -21,7 +22,7 @@ fn command(data: &Path, more: &[&str]) -> Command {
 }
 
 impl Serving {
-    fn start(data: &Path, more: &[&str]) -> Self {
+    pub(crate) fn start(data: &Path, more: &[&str]) -> Self {
         let mut process = command(data, more).spawn().expect("the binary starts");
         let mut line = String::new();
         BufReader::new(process.stdout.take().expect("its output")).read_line(&mut line).expect("it says where it listens");
@@ -30,10 +31,15 @@ impl Serving {
     }
 
     fn ask(&self, head: &str, body: &str) -> (u16, Value) {
+        self.ask_as("", head, body)
+    }
+
+    /// Asks with more headers: whole lines.
+    pub(crate) fn ask_as(&self, headers: &str, head: &str, body: &str) -> (u16, Value) {
         let mut stream = TcpStream::connect(&self.address).expect("it accepts");
         let length = body.len();
         let head = format!(
-            "{head} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n"
+            "{head} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n{headers}"
         );
         write!(stream, "{head}idempotency-key: k{}\r\n\r\n{body}", body.len()).expect("it reads");
         let mut answer = String::new();
@@ -43,7 +49,12 @@ impl Serving {
         (status, serde_json::from_str(body).unwrap_or(Value::Null))
     }
 
-    fn signal(mut self, signal: &str) -> Output {
+    /// Sends SIGHUP.
+    pub(crate) fn hang_up(&self) {
+        assert!(Command::new("kill").args(["-HUP", &self.process.id().to_string()]).status().expect("kill runs").success());
+    }
+
+    pub(crate) fn signal(mut self, signal: &str) -> Output {
         let sent = Command::new("kill").args([signal, &self.process.id().to_string()]).status().expect("kill runs");
         assert!(sent.success());
         let status = self.process.wait().expect("it ends");

@@ -1,0 +1,29 @@
+//! Which target begins with which inputs.
+
+use super::{journal, texts};
+
+/// An input and what it is.
+pub(super) type Input = (String, Vec<u8>);
+
+/// The inputs of a target, with the ends of their file names.
+#[must_use]
+pub fn of(target: &str) -> Vec<Input> {
+    let inputs = match target {
+        "entry" => journal::entries(),
+        "record" => journal::records(),
+        "history" => journal::histories(),
+        "state" => journal::states(),
+        "segment" => journal::segments(),
+        "snapshot" => journal::snapshots(),
+        "folder" => journal::damages(),
+        "marker" => texts::markers(),
+        "headers" => texts::headers(),
+        "body" => texts::bodies(),
+        "fingerprint" => texts::json(),
+        "batch" => texts::batches(),
+        "configuration" => texts::configurations(),
+        "query" => texts::queries(),
+        _ => Vec::new(),
+    };
+    inputs.into_iter().enumerate().map(|(number, (name, bytes))| (format!("{number:02}-{name}"), bytes)).collect()
+}

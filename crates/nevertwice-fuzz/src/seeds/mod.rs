@@ -1,0 +1,8 @@
+//! The first inputs of every target, made from the product itself: real entries, real folders, requests as the docs have them.
+
+pub mod house;
+mod journal;
+mod list;
+mod texts;
+
+pub use list::of;

@@ -1,0 +1,57 @@
+//! The list of targets.
+
+use crate::targets;
+
+/// What a reader made of an input that broke no property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It was refused, as it should be.
+    Refused,
+    /// It was read.
+    Accepted,
+}
+
+impl Verdict {
+    /// Accepted or not.
+    #[must_use]
+    pub const fn of(accepted: bool) -> Self {
+        if accepted { Self::Accepted } else { Self::Refused }
+    }
+}
+
+/// A reader of foreign bytes, and how hard it is tried without a fuzzer.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Its name: that of its fuzz target and of its folder of inputs.
+    pub name: &'static str,
+    /// Reads the input; panics if a property does not hold.
+    pub run: fn(&[u8]) -> Verdict,
+    /// Seeded mutations that one run of the tests tries, over all inputs together.
+    pub mutations: u64,
+    /// Words that inputs are made of.
+    pub words: &'static [&'static str],
+}
+
+/// All of them.
+pub const TARGETS: &[Target] = &[
+    Target { name: "entry", run: targets::entry::run, mutations: 60_000, words: &[] },
+    Target { name: "record", run: targets::record::run, mutations: 60_000, words: &[] },
+    Target { name: "history", run: targets::history::run, mutations: 4_000, words: &[] },
+    Target { name: "state", run: targets::state::run, mutations: 6_000, words: &[] },
+    Target { name: "segment", run: targets::segment::run, mutations: 600, words: &["nvtJ"] },
+    Target { name: "folder", run: targets::folder::run, mutations: 400, words: &[] },
+    Target { name: "snapshot", run: targets::snapshot::run, mutations: 4_000, words: &["nvtS"] },
+    Target { name: "marker", run: targets::marker::run, mutations: 40_000, words: targets::marker::WORDS },
+    Target { name: "headers", run: targets::headers::run, mutations: 40_000, words: targets::headers::WORDS },
+    Target { name: "body", run: targets::body::run, mutations: 60_000, words: targets::body::WORDS },
+    Target { name: "fingerprint", run: targets::fingerprint::run, mutations: 40_000, words: targets::body::WORDS },
+    Target { name: "batch", run: targets::batch::run, mutations: 10_000, words: targets::body::WORDS },
+    Target { name: "configuration", run: targets::configuration::run, mutations: 4_000, words: targets::configuration::WORDS },
+    Target { name: "query", run: targets::query::run, mutations: 40_000, words: targets::query::WORDS },
+];
+
+/// The target of that name.
+#[must_use]
+pub fn target(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}

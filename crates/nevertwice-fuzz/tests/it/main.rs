@@ -1,0 +1,4 @@
+//! The fuzz targets without a fuzzer, one binary.
+
+mod fuzzer;
+mod replay;

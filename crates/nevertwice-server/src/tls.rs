@@ -1,0 +1,78 @@
+//! TLS: the certificate and its key, read again when they change, and the handshake.
+//!
+//! A changed pair counts for connections that come afterwards; those that are open go on with what they agreed on.
+
+use std::io;
+use std::sync::Arc;
+
+use tokio::net::TcpStream;
+use tokio::time::{Duration, timeout};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::version::{TLS12, TLS13};
+use tokio_rustls::server::TlsStream;
+
+use crate::config::Config;
+use crate::error::StartError;
+use crate::metrics::{Metrics, WatchedFile};
+use crate::watched::Watched;
+
+/// The largest file of certificates, or of a key.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// The protocols that are served over it.
+const PROTOCOLS: &[&[u8]] = &[b"http/1.1"];
+
+/// What makes connections safe.
+#[derive(Clone, Debug)]
+pub(crate) struct Tls {
+    pair: Arc<Watched<ServerConfig>>,
+    handshake: Duration,
+}
+
+impl Tls {
+    /// Reads the pair, if the configuration names one.
+    pub(crate) fn open(config: &Config, metrics: &Arc<Metrics>) -> Result<Option<Self>, StartError> {
+        let (Some(certificate), Some(key)) = (&config.tls_certificate, &config.tls_key) else { return Ok(None) };
+        let paths = vec![certificate.clone(), key.clone()];
+        let pair = Watched::open(WatchedFile::Tls, paths, FILE_BYTES_MAX, Arc::clone(metrics), |contents| match contents {
+            [certificate, key] => server_config(certificate, key),
+            _ => Err("a certificate and a key are two files".to_owned()),
+        })?;
+        Ok(Some(Self { pair: Arc::new(pair), handshake: Duration::from_millis(config.tls_handshake_ms) }))
+    }
+
+    /// The files that it is made from.
+    pub(crate) fn files(&self) -> Arc<Watched<ServerConfig>> {
+        Arc::clone(&self.pair)
+    }
+
+    /// Agrees with the other end on a key, within a time.
+    pub(crate) async fn agree(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+        let acceptor = TlsAcceptor::from(Arc::clone(&self.pair.now()));
+        timeout(self.handshake, acceptor.accept(stream)).await?
+    }
+}
+
+// The texts of the parsers are not passed on: they may quote what stands in the files.
+fn server_config(certificate: &[u8], key: &[u8]) -> Result<ServerConfig, String> {
+    let chain: Vec<CertificateDer<'static>> =
+        CertificateDer::pem_slice_iter(certificate).collect::<Result<_, _>>().map_err(|_| "the certificate is not PEM".to_owned())?;
+    if chain.is_empty() {
+        return Err(
+            "there is no certificate in `tls_certificate`: it has to hold the server's, and then those that lead to its root".to_owned()
+        );
+    }
+    let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| {
+        "there is no key in `tls_key` that can be read: it has to be PEM (PKCS #8, PKCS #1 or SEC 1) and not encrypted".to_owned()
+    })?;
+    let versions = ServerConfig::builder_with_provider(Arc::new(ring::default_provider())).with_protocol_versions(&[&TLS13, &TLS12]);
+    let builder = versions.map_err(|_| "the cipher suites fit no version of TLS".to_owned())?;
+    let pair = builder.with_no_client_auth().with_single_cert(chain, key);
+    let mut config = pair.map_err(|error| format!("certificate and key can't be used together: {error}"))?;
+    config.alpn_protocols = PROTOCOLS.iter().map(|protocol| protocol.to_vec()).collect();
+    Ok(config)
+}
