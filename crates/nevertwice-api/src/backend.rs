@@ -3,10 +3,11 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use nevertwice_core::{Command, Decision, Position, Query, Rejection, ShardId, StateHash, View};
 
-use crate::{BackendStatus, ErrorCode, Level, Levels};
+use crate::{BackendStatus, ErrorCode, History, Level, Levels};
 
 /// A future that a trait object can return.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -116,6 +117,11 @@ pub trait Backend: Send + Sync + 'static {
     /// The state hash of a shard and the position that it belongs to. It walks the whole state where the shard is decided,
     /// so it is for tests, for reconciliation and for the time after a recovery, not for the hours of a sale.
     fn state_hash(&self, shard: ShardId) -> BoxFuture<'static, Result<(Position, StateHash), Failure>>;
+
+    /// What has happened, for who asks afterwards; none where nobody keeps it.
+    fn history(&self) -> Option<Arc<dyn History>> {
+        None
+    }
 
     /// The shards that are open, in the order of their names.
     fn shards(&self) -> BoxFuture<'static, Result<Vec<ShardId>, Failure>>;

@@ -160,6 +160,9 @@ catalogue! {
     SnapshotUnknown = "snapshot_unknown", 404, final, "There is no such snapshot";
     ReadersFull = "readers_full", 503, retry, "As many readers of the journal have a name as may";
     PositionUnknown = "position_unknown", 404, final, "The position is not one of the shard's history";
+    HistoryUnavailable = "history_unavailable", 501, final, "This backend keeps no history that could be shown";
+    HistoryUnreadable = "history_unreadable", 503, retry, "What has happened can't be read now";
+    HistoryDamaged = "history_damaged", 500, final, "What has happened is not on the disk as it was written";
     InvariantBroken = "invariant_broken", 500, final, "A counter would have fallen below zero";
     Internal = "internal", 500, final, "A fault of the server";
 

@@ -9,6 +9,7 @@
 //! - [`encoding`]: the one byte layout of entries and state records;
 //! - [`fingerprint`]: what makes two requests the same;
 //! - [`person`]: keyed digests of what tells people apart;
+//! - [`History`]: who did what, and what became of one tap;
 //! - [`ErrorCode`]: the catalogue of everything that can go wrong, with a page each;
 //! - [`wire`]: the JSON of the HTTP API.
 #![forbid(unsafe_code)]
@@ -18,6 +19,7 @@ mod backend;
 pub mod encoding;
 mod errors;
 pub mod fingerprint;
+mod history;
 mod level;
 mod observer;
 pub mod person;
@@ -26,6 +28,9 @@ pub mod wire;
 
 pub use backend::{Answer, Backend, BoxFuture, Failure, Reading, Request};
 pub use errors::{ErrorCode, UnknownErrorCode};
+pub use history::{
+    AUDIT_PAGE_MAX, AuditAsk, AuditCursor, AuditPage, FOUND_MAX, Finding, Found, History, HistoryFailure, LATER_MAX, NotACursor, Sought,
+};
 pub use level::{Level, Levels};
 pub use observer::{GroupReport, NoObserver, Observer};
 pub use status::{BackendStatus, Health};

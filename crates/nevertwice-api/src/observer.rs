@@ -25,6 +25,8 @@ pub trait Observer: Send + Sync + 'static {
     fn snapshot(&self, records: u64, took: Duration);
     /// The journal failed, and nothing is decided any more.
     fn poisoned(&self);
+    /// What operators did is not copied out of the journal any more, until a restart; the journal keeps it, and grows.
+    fn audit_failed(&self) {}
 }
 
 /// Hears nothing.

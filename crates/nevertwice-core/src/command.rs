@@ -1,12 +1,14 @@
 //! What can be asked of a shard.
 
-use crate::Intent;
+use alloc::boxed::Box;
+
 use crate::market::{
     Freeze, ListInstrument, OpenAccount, OpenMarket, PayHolders, PlaceOrder, Reprice, SetMode, SettleInstrument, Unfreeze,
 };
 use crate::sale::{
     Admit, AttachPayment, BeginPayment, ConfirmPayment, ExpireHolds, LoadCandidates, OpenSale, ReleaseBooking, SetCaps, SetSaleOpen,
 };
+use crate::{Intent, Origin};
 
 /// An intent and what it asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +17,22 @@ pub struct Command {
     pub intent: Intent,
     /// What is asked.
     pub action: Action,
+    /// Where it came from, if its entry is to tell. No part of what is decided.
+    pub origin: Option<Box<Origin>>,
+}
+
+impl Command {
+    /// A command of which no origin is kept.
+    #[must_use]
+    pub fn new(intent: Intent, action: impl Into<Action>) -> Self {
+        Self { intent, action: action.into(), origin: None }
+    }
+
+    /// The same command; its entry will tell where it came from, if that is known.
+    #[must_use]
+    pub fn with_origin(self, origin: Option<Box<Origin>>) -> Self {
+        Self { origin, ..self }
+    }
 }
 
 macro_rules! actions {

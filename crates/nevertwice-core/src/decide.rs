@@ -1,5 +1,6 @@
 //! Decides one command.
 
+use alloc::boxed::Box;
 use alloc::vec;
 
 use crate::limits::AT_MS_MAX;
@@ -41,6 +42,8 @@ impl State {
                 at_ms,
                 intent: command.intent.clone(),
                 events: vec![event],
+                before: command.origin.as_ref().and_then(|_| self.before(&command.action)).map(Box::new),
+                origin: command.origin.clone(),
             }),
         }
     }

@@ -266,7 +266,7 @@ mod tests {
         };
         let shard = ShardId::sale(Name::new("s").expect("a name"));
         let events = alloc::vec![Event::SaleOpenSet(SaleOpenSet { open: true })];
-        Entry { shard, position: Position { epoch: 1, seq }, at_ms, intent, events }
+        Entry { shard, position: Position { epoch: 1, seq }, at_ms, intent, events, origin: None, before: None }
     }
 
     /// What was accepted last with each key, and when.

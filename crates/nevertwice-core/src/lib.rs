@@ -18,6 +18,7 @@ extern crate alloc;
 
 mod amount;
 mod apply;
+mod before;
 mod code;
 mod command;
 pub mod curve;
@@ -33,6 +34,7 @@ pub mod limits;
 mod market;
 #[cfg(feature = "model")]
 pub mod model;
+mod origin;
 mod packed;
 mod position;
 mod query;
@@ -47,6 +49,7 @@ mod text;
 
 pub use amount::{fee, released_cost, within_slippage};
 pub use apply::ApplyError;
+pub use before::{Before, BookingBefore, CandidatesBefore, CapsBefore, InstrumentBefore, KnownCandidate};
 pub use code::{Code, CodeError};
 pub use command::{Action, Command};
 pub use decide::Decision;
@@ -60,6 +63,7 @@ pub use market::{
     MarketView, ModeSet, OpenAccount, OpenMarket, OrderFilled, PayHolders, Payout, PlaceOrder, Quote, Reprice, SetMode, SettleInstrument,
     Side, Unfreeze,
 };
+pub use origin::{CallerRole, NotATrace, Origin, TraceContext};
 pub use position::{NotAPosition, Position};
 pub use query::{HolderPage, InstrumentPage, Query, ScanCursor, View};
 pub use record::{
@@ -75,4 +79,4 @@ pub use sale::{
 };
 pub use shard::{NotAShard, ShardId, ShardKind};
 pub use state::State;
-pub use text::{IdempotencyKey, Name, PaymentId, PaymentUrl, Principal, TextError};
+pub use text::{CallerName, IdempotencyKey, Name, PaymentId, PaymentUrl, PeerAddress, Principal, TextError};

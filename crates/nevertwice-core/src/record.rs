@@ -210,6 +210,6 @@ fields! {
 
 impl IntentRecord {
     pub(crate) fn into_entry(self, shard: ShardId) -> Entry {
-        Entry { shard, position: self.position, at_ms: self.at_ms, intent: self.intent, events: self.events }
+        Entry { shard, position: self.position, at_ms: self.at_ms, intent: self.intent, events: self.events, origin: None, before: None }
     }
 }

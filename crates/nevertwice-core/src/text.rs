@@ -133,3 +133,13 @@ text! {
     /// Where a person pays: 1 to 2,048 visible ASCII characters.
     PaymentUrl, 2048, is_visible
 }
+
+text! {
+    /// The name of a credential: 1 to 64 visible ASCII characters.
+    CallerName, 64, is_visible
+}
+
+text! {
+    /// The address at the other end of a connection, host and port: 1 to 64 visible ASCII characters.
+    PeerAddress, 64, is_visible
+}

@@ -6,6 +6,8 @@ use std::io;
 
 use nevertwice_api::ErrorCode;
 
+use crate::audit::TrailFault;
+
 /// Why a data folder cannot be opened. Nothing was changed in it, unless the message says so.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -35,6 +37,11 @@ pub enum OpenError {
     },
     /// Something that was durable is not there any more, or not as it was written.
     Damage(Damage),
+    /// What operators did can't be told any more, or does not fit the journal (`history_damaged`).
+    Audit {
+        /// What was found.
+        what: String,
+    },
     /// The last recorded instant lies far ahead of the clock (`clock_behind`).
     ClockBehind {
         /// The last instant in the journal, in milliseconds.
@@ -107,12 +114,8 @@ impl IoFailure {
 
 impl OpenError {
     /// An entry or a record in an encoding that this version does not know.
-    pub(crate) fn too_new(version: u8) -> OpenError {
-        OpenError::TooNew {
-            what: "an entry or a record",
-            found: u32::from(version),
-            supported: u32::from(nevertwice_api::encoding::VERSION),
-        }
+    pub(crate) fn too_new(version: u8, known: u8) -> OpenError {
+        OpenError::TooNew { what: "an entry or a record", found: u32::from(version), supported: u32::from(known) }
     }
 
     /// The code of its page.
@@ -124,6 +127,7 @@ impl OpenError {
             OpenError::InUse => ErrorCode::DataFolderInUse,
             OpenError::TooNew { .. } => ErrorCode::DataTooNew,
             OpenError::Damage(_) => ErrorCode::JournalDamaged,
+            OpenError::Audit { .. } => ErrorCode::HistoryDamaged,
             OpenError::ClockBehind { .. } => ErrorCode::ClockBehind,
             OpenError::Options { .. } => ErrorCode::ConfigurationInvalid,
         }
@@ -133,6 +137,12 @@ impl OpenError {
 impl From<IoFailure> for OpenError {
     fn from(failure: IoFailure) -> OpenError {
         OpenError::Io(failure)
+    }
+}
+
+impl From<TrailFault> for OpenError {
+    fn from(TrailFault(what): TrailFault) -> OpenError {
+        OpenError::Audit { what }
     }
 }
 
@@ -172,6 +182,11 @@ impl fmt::Display for OpenError {
                 f,
                 "{damage}; something that was acknowledged is missing, so nothing was done: restore the folder from a \
                  copy, or rebuild it from the ledger"
+            ),
+            OpenError::Audit { what } => write!(
+                f,
+                "{what}; what operators did would have a gap, so nothing was done: restore the folder from a copy; to go on \
+                 without what can't be read, move the files named audit- out of the folder and keep them"
             ),
             OpenError::ClockBehind { last_at_ms, now_ms, ahead_ms_max } => write!(
                 f,

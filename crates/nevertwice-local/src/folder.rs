@@ -13,6 +13,7 @@ use std::io;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::audit::is_audit;
 use crate::backup;
 use crate::chance::{Chance, SystemChance};
 use crate::error::{IoFailure, OpenError};
@@ -139,7 +140,7 @@ fn read_marker(storage: &dyn Storage) -> Result<Option<JournalId>, OpenError> {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let names = storage.list().map_err(IoFailure::of("listing", ""))?;
-            let is_data = |name: &str| journal::is_segment(name) || snapshot::is_snapshot(name) || name == journal::REACH;
+            let is_data = |name: &str| journal::is_segment(name) || snapshot::is_snapshot(name) || is_audit(name) || name == journal::REACH;
             return match names.iter().find(|name| is_data(name)) {
                 Some(name) => Err(OpenError::Marker { what: format!("it is missing, though {name:?} is there") }),
                 None => Ok(None),

@@ -1,15 +1,19 @@
 //! Looks at a data folder that nobody runs, or at a copy of one. Never writes, never panics on damage.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use nevertwice_api::encoding::{DecodeError, decode_entry};
+use nevertwice_api::{AuditAsk, AuditPage, Finding, HistoryFailure, Sought};
 use nevertwice_core::{Entry, State};
 
+use crate::audit::{Trail, TrailFault};
 use crate::chance::{SystemChance, draw_seed};
 use crate::error::{Damage, OpenError};
 use crate::folder::{JournalId, inspect_marker};
+use crate::follow::Following;
 use crate::journal::{Floor, Frame, FrameRef, Recovery};
-use crate::restore::{RestoreReport, restore};
+use crate::restore::{RestoreReport, read_trail, restore};
 use crate::snapshot::{self, Verified};
 use crate::states::{Entries, States};
 use crate::storage::Storage;
@@ -29,6 +33,16 @@ pub struct Batch<'a> {
     pub frame: &'a Frame<'a>,
     /// Its entries, or why one cannot be read (then it is the last).
     pub entries: Vec<Result<Entry, DecodeError>>,
+}
+
+/// What operators did in a folder that nobody runs.
+pub struct InspectedAudit(Trail);
+
+impl InspectedAudit {
+    /// A page of it, the oldest first.
+    pub fn page(&self, asked: &AuditAsk) -> Result<AuditPage, HistoryFailure> {
+        self.0.page(asked)
+    }
 }
 
 /// What is in a folder, up to the first damage.
@@ -105,6 +119,69 @@ impl Inspection {
         })??;
         report.entries = entries;
         Ok(Contents { states, report, damage })
+    }
+
+    /// What operators did: the files of the audit, and what the journal has beyond them; and what is wrong with them, if
+    /// anything is: then it is what could be read before that.
+    pub fn audit(&self) -> Result<(InspectedAudit, Option<String>), OpenError> {
+        let (recovery, _) = self.recovery()?;
+        let (trail, fault) = read_trail(&self.storage, self.id, &recovery)?;
+        if fault.is_none() {
+            recovery.replay(trail.cursor(), |frame| trail.take(frame))??;
+        }
+        Ok((InspectedAudit(trail), fault.map(|TrailFault(what)| what)))
+    }
+
+    /// What is wrong with the audit: what can't be read, and what the journal still has and it has not. Reads all of it.
+    pub fn audit_faults(&self) -> Result<Vec<String>, OpenError> {
+        let (recovery, _) = self.recovery()?;
+        let (trail, fault) = read_trail(&self.storage, self.id, &recovery)?;
+        let mut faults: Vec<String> = fault.into_iter().map(|TrailFault(what)| what).collect();
+        faults.extend(trail.check()?);
+        if !faults.is_empty() {
+            return Ok(faults);
+        }
+        let mut missing = BTreeSet::new();
+        recovery.replay(0, |frame| {
+            let copied = Entries(frame.payload).flatten().take_while(|_| frame.batch <= trail.cursor());
+            let entries = copied.filter_map(|bytes| decode_entry(bytes).ok()).filter(Entry::is_operators);
+            missing.extend(entries.map(|entry| (entry.shard, entry.position)));
+            Ok::<(), OpenError>(())
+        })??;
+        let mut asked = AuditAsk::default();
+        loop {
+            let page = match trail.page(&asked) {
+                Ok(page) => page,
+                Err(failure) => {
+                    faults.push(failure.to_string());
+                    return Ok(faults);
+                }
+            };
+            for entry in page.entries {
+                missing.remove(&(entry.shard, entry.position));
+            }
+            match page.next {
+                Some(next) => asked.cursor = Some(next),
+                None => break,
+            }
+        }
+        let told = |(shard, position)| format!("what an operator did in {shard} at {position} is in the journal and not in the audit");
+        faults.extend(missing.into_iter().map(told));
+        Ok(faults)
+    }
+
+    /// What became of one intent, as far as the journal goes back.
+    pub fn follow(&self, sought: &Sought) -> Result<Result<Finding, HistoryFailure>, OpenError> {
+        let (recovery, damage) = self.recovery()?;
+        let mut following = Following::new(sought);
+        let read = recovery.replay(0, |frame| following.take(frame))?;
+        if let Err(failure) = read {
+            return Ok(Err(failure));
+        }
+        let first = recovery.frames().first().map_or(1, |frame| frame.batch);
+        let last = recovery.report().last_batch;
+        // Behind damage there is more, and nobody knows how much.
+        Ok(Ok(following.finish(first, if damage.is_some() { u64::MAX } else { last })))
     }
 
     fn oldest(&self, report: &mut RestoreReport) -> Result<(States, Floor), OpenError> {

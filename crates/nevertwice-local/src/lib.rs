@@ -8,6 +8,7 @@
 //! - [`folder`]: the data folder's marker (`format`) and its claim by one process.
 //! - [`journal`]: segments, frames, the writer, the scan at recovery.
 //! - [`snapshot`]: files of opaque records that let a recovery start late and a segment go.
+//! - `audit`: what operators did, in files that outlive the segments; `history` tells it.
 //! - [`storage`]: the only module that touches the disk, behind a trait that tests replace.
 //! - [`clock`]: the only module that reads the clock, likewise.
 //! - [`chance`]: the only module that draws numbers at random, likewise.
@@ -15,6 +16,7 @@
 //! What this crate never does: serialise the live state in the sequencer's way, retry a failed fsync, guess about damage, or
 //! make durability a matter of `Drop`.
 
+mod audit;
 mod backend;
 pub mod backup;
 pub mod chance;
@@ -22,9 +24,11 @@ pub mod clock;
 pub mod error;
 pub mod feed;
 pub mod folder;
+mod follow;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod history;
 pub mod inspect;
 pub mod journal;
 mod restore;
@@ -33,6 +37,7 @@ pub mod source;
 pub mod states;
 pub mod storage;
 
+pub use audit::is_audit;
 pub use backend::{LocalBackend, LocalOptions, SnapshotReport};
 #[cfg(feature = "stepped")]
 pub use backend::{SteppedBackend, Written};

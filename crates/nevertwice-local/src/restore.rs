@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::audit::{Trail, TrailFault};
 use crate::chance::{Chance, draw_seed};
 use crate::clock::{Clock, Stopwatch};
 use crate::error::{Damage, OpenError};
@@ -34,6 +35,10 @@ pub(crate) struct Restored {
     pub(crate) report: RestoreReport,
     /// A bad frame where none may be; the states go up to it.
     pub(crate) damage: Option<Damage>,
+    /// What operators did, as far as it can be told.
+    pub(crate) trail: Trail,
+    /// Why not all of it can.
+    pub(crate) trail_fault: Option<TrailFault>,
 }
 
 /// Reads everything, damage included.
@@ -42,15 +47,32 @@ pub(crate) fn restore(storage: &Arc<dyn Storage>, id: JournalId, chance: &dyn Ch
     let mut report = RestoreReport::default();
     let (mut states, floor) = load_snapshot(storage, id, draw_seed(chance)?, &mut report)?;
     let (recovery, damage) = Recovery::inspect(Arc::clone(storage), id, floor)?;
+    let (trail, trail_fault) = read_trail(storage, id, &recovery)?;
+    // Mostly the audit was written when the snapshot was made, and there is nothing to read below it.
+    let copied = if trail_fault.is_none() { trail.cursor() } else { u64::MAX };
     let mut entries = 0;
-    recovery.replay(floor.batch, |frame| {
-        entries += states.apply(frame, |_, _| {})?;
+    recovery.replay(floor.batch.min(copied), |frame| {
+        if trail_fault.is_none() {
+            trail.take(frame)?;
+        }
+        if frame.batch > floor.batch {
+            entries += states.apply(frame, |_, _| {})?;
+        }
         Ok::<(), OpenError>(())
     })??;
     report.entries = entries;
     report.journal = recovery.report();
     report.took = watch.took();
-    Ok(Restored { states, recovery, report, damage })
+    Ok(Restored { states, recovery, report, damage, trail, trail_fault })
+}
+
+/// What the files of the audit hold, and what is wrong with them or between them and the journal. What the journal has beyond them
+/// is still to be taken.
+pub(crate) fn read_trail(storage: &Arc<dyn Storage>, id: JournalId, recovery: &Recovery) -> Result<(Trail, Option<TrailFault>), OpenError> {
+    let (trail, fault) = Trail::read(storage, id)?;
+    let first = recovery.frames().first().map(|frame| frame.batch);
+    let fault = fault.or_else(|| trail.meet(first, recovery.report().last_batch));
+    Ok((trail, fault))
 }
 
 fn load_snapshot(storage: &Arc<dyn Storage>, id: JournalId, seed: Seed, report: &mut RestoreReport) -> Result<(States, Floor), OpenError> {

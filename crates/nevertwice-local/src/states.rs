@@ -103,7 +103,7 @@ impl States {
             let bytes = bytes.map_err(|bad| damage(format!("batch {}: {bad}", frame.batch)))?;
             let entry = match decode_entry(bytes) {
                 Ok(entry) => entry,
-                Err(DecodeError::TooNew { version }) => return Err(OpenError::too_new(version)),
+                Err(DecodeError::TooNew { version, known }) => return Err(OpenError::too_new(version, known)),
                 Err(error) => return Err(damage(format!("batch {}, entry {entries}: {error}", frame.batch)).into()),
             };
             let state = match self.shards.get_mut(&entry.shard) {
@@ -186,7 +186,7 @@ impl Records<'_> {
         };
         match read {
             Ok(record) => return Some(record),
-            Err(DecodeError::TooNew { version }) => self.failure = Some(Failure::Open(OpenError::too_new(version))),
+            Err(DecodeError::TooNew { version, known }) => self.failure = Some(Failure::Open(OpenError::too_new(version, known))),
             Err(error) => self.failure = Some(Failure::Bad(error.to_string())),
         }
         None

@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use nevertwice_api::person::SaleKey;
 use nevertwice_api::{Answer, Backend, Level, Levels, Request};
-use nevertwice_core::{Action, Command, Intent, Name, Position, Query, ShardId, View};
+use nevertwice_core::{Command, Name, Position, Query, ShardId, View};
 use nevertwice_local::clock::Clock;
 use nevertwice_local::feed::JournalHost;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{Duration, Instant, timeout, timeout_at};
 
 use crate::access::Door;
+use crate::attempts::Attempts;
 use crate::config::{Config, Networks};
 use crate::convert;
 use crate::error::StartError;
@@ -20,6 +21,7 @@ use crate::limits::Limiter;
 use crate::metrics::Metrics;
 use crate::payment::{PaymentGateway, Sandbox};
 use crate::refusal::Refusal;
+use crate::trace::Steps;
 
 /// How many requests read files of the journal at a time: they take a core each.
 const JOURNAL_READS_MAX: usize = 2;
@@ -64,6 +66,11 @@ pub(crate) struct App {
     pub(crate) steady: Arc<dyn Clock>,
     /// Held by everything that has to be finished before the server stops.
     pub(crate) work: mpsc::Sender<()>,
+    /// What arrived, for who asks what became of it.
+    pub(crate) attempts: Arc<Attempts>,
+    pub(crate) steps: Steps,
+    /// One search through what has happened is under way at a time.
+    pub(crate) explaining: Semaphore,
     person_secret: [u8; 32],
 }
 
@@ -85,6 +92,9 @@ impl App {
         };
         let door = Door::open(config, &parts.metrics)?;
         Ok(Self {
+            attempts: Arc::new(Attempts::since(parts.clock.now_ms())),
+            steps: Steps::new(),
+            explaining: Semaphore::new(1),
             backend: parts.backend,
             journal: parts.journal,
             journal_reads: Arc::new(Semaphore::new(JOURNAL_READS_MAX)),
@@ -126,8 +136,8 @@ impl App {
 
     /// Submits a command and waits for its answer, within the deadline. It stands in the queue once this was first polled,
     /// and goes on whatever becomes of who asked.
-    pub(crate) async fn submit(&self, shard: ShardId, intent: Intent, action: Action, levels: Levels) -> Result<Answer, Refusal> {
-        let answer = self.backend.submit(Request { shard, command: Command { intent, action }, levels });
+    pub(crate) async fn submit(&self, shard: ShardId, command: Command, levels: Levels) -> Result<Answer, Refusal> {
+        let answer = self.backend.submit(Request { shard, command, levels });
         self.within_deadline(answer).await
     }
 

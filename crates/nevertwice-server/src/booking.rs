@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use nevertwice_api::wire::{Admission, BookingAnswer};
 use nevertwice_api::{Answer, Levels, wire};
-use nevertwice_core::{Admit, BookingState, BookingView, Decision, Entry, Event, Intent, Rejection, ShardId};
+use nevertwice_core::{BookingState, BookingView, Command, Decision, Entry, Event, Rejection, ShardId};
 
 use crate::app::App;
 use crate::convert;
@@ -16,14 +16,15 @@ use crate::payment::{self, BookingNow};
 use crate::refusal::Refusal;
 
 /// Admits a candidate, and sees to it that there is a payment.
-pub(crate) async fn book(app: &Arc<App>, sale: ShardId, intent: Intent, admit: Admit, levels: Levels) -> Result<BookingAnswer, Refusal> {
-    let Answer { decision, position, levels: reached } = app.submit(sale.clone(), intent, admit.into(), levels).await?;
+pub(crate) async fn book(app: &Arc<App>, sale: ShardId, command: Command, levels: Levels) -> Result<BookingAnswer, Refusal> {
+    let origin = command.origin.clone();
+    let Answer { decision, position, levels: reached } = app.submit(sale.clone(), command, levels).await?;
     let (entry, replayed) = match decision {
         Decision::Accepted(entry) => (entry, false),
         Decision::Replayed(entry) => (entry, true),
         Decision::Rejected(Rejection::AlreadyBooked { booking }) => {
             let now = BookingNow { view: *booking, position, levels: reached };
-            let now = payment::ensure(app, &sale, now, levels).await?;
+            let now = payment::ensure(app, &sale, now, levels, origin.as_deref()).await?;
             return Err(convert::refuse(&Rejection::AlreadyBooked { booking: Box::new(now.view) }, now.position));
         }
         Decision::Rejected(rejection) => return Err(convert::refuse(&rejection, position)),
@@ -35,7 +36,7 @@ pub(crate) async fn book(app: &Arc<App>, sale: ShardId, intent: Intent, admit: A
         let view = admitted(&entry).ok_or_else(|| Refusal::internal("an entry of another kind than its command"))?;
         BookingNow { view, position, levels: reached }
     };
-    let now = payment::ensure(app, &sale, now, levels).await?;
+    let now = payment::ensure(app, &sale, now, levels, origin.as_deref()).await?;
     Ok(BookingAnswer {
         result,
         replayed,

@@ -8,7 +8,7 @@ use axum::http::request::Parts;
 use bytes::Bytes;
 use nevertwice_api::person::{SaleKey, normal_email};
 use nevertwice_api::{ErrorCode, Level, Levels, fingerprint, wire};
-use nevertwice_core::{Code, Intent, Name, Position, ShardId};
+use nevertwice_core::{Action, Code, Command, IdempotencyKey, Intent, Name, Origin, Position, ShardId};
 
 use crate::access::Caller;
 use crate::app::App;
@@ -19,6 +19,10 @@ use crate::{body, intent};
 pub(crate) struct Call {
     pub(crate) app: Arc<App>,
     pub(crate) caller: Caller,
+    /// What its entries tell of where it came from.
+    pub(crate) origin: Option<Box<Origin>>,
+    /// Its idempotency key, where the route demands one.
+    pub(crate) key: Option<Result<IdempotencyKey, Refusal>>,
     pub(crate) names: Option<RawPathParams>,
     pub(crate) parts: Parts,
     pub(crate) body: Unread,
@@ -76,17 +80,17 @@ impl Call {
     }
 
     /// Reads the rest of a command: the headers that make it an intent, and its body.
-    pub(crate) async fn command(self: Box<Self>) -> Result<CommandCall, Refusal> {
+    pub(crate) async fn command(mut self: Box<Self>) -> Result<CommandCall, Refusal> {
         self.no_parameters()?;
+        let key = self.key.take().ok_or_else(|| Refusal::internal("a command whose route demands no key"))??;
         let headers = &self.parts.headers;
-        let key = intent::idempotency_key(headers)?;
         let expires_at = intent::expires_at(headers)?;
         let levels = intent::ack_levels(headers)?;
         body::check_media_type(headers, &["application/json"])?;
         let bytes = body::read(&self.app, self.body.take(), headers, self.app.limits.body_bytes_max).await?;
-        let Self { app, caller, .. } = *self;
+        let Self { app, caller, origin, .. } = *self;
         let intent = Intent { principal: caller.principal.clone(), key, fingerprint: [0; 32], expires_at };
-        Ok(CommandCall { app, caller, intent, levels, bytes })
+        Ok(CommandCall { app, caller, origin, intent, levels, bytes })
     }
 }
 
@@ -94,6 +98,8 @@ impl Call {
 pub(crate) struct CommandCall {
     pub(crate) app: Arc<App>,
     pub(crate) caller: Caller,
+    /// What its entries tell of where it came from.
+    pub(crate) origin: Option<Box<Origin>>,
     /// The intent, without its fingerprint.
     intent: Intent,
     pub(crate) levels: Levels,
@@ -101,6 +107,11 @@ pub(crate) struct CommandCall {
 }
 
 impl CommandCall {
+    /// The command of an intent, with its origin.
+    pub(crate) fn of(&self, intent: Intent, action: impl Into<Action>) -> Command {
+        Command::new(intent, action).with_origin(self.origin.clone())
+    }
+
     /// The body.
     pub(crate) fn body<T: serde::de::DeserializeOwned>(&self) -> Result<T, Refusal> {
         body::parse(&self.bytes)
@@ -174,6 +185,15 @@ impl Parameters {
 /// A query that is not understood.
 pub(crate) fn invalid_query(wrong: &str) -> Refusal {
     Refusal::new(ErrorCode::QueryInvalid, wrong, "See the API's description for the parameters of this path")
+}
+
+/// Checks the name of a shard, as `market/NAME` or `sale/NAME`.
+pub(crate) fn read_shard(text: &str) -> Result<ShardId, Refusal> {
+    match text.split_once('/') {
+        Some(("market", name)) => Ok(ShardId::market(read_name("shard", name)?)),
+        Some(("sale", name)) => Ok(ShardId::sale(read_name("shard", name)?)),
+        _ => Err(invalid_query("The query parameter `shard` is not written market/NAME or sale/NAME")),
+    }
 }
 
 /// Reads a position of a path.

@@ -11,6 +11,7 @@
 
 mod access;
 mod app;
+mod attempts;
 mod body;
 mod booking;
 mod calendar;
@@ -20,6 +21,7 @@ mod connection;
 mod convert;
 mod endpoints;
 mod error;
+mod explain;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -38,6 +40,7 @@ mod payment;
 mod peer;
 mod person_secret;
 mod refusal;
+mod refused;
 mod remote;
 mod reply;
 mod router;
@@ -46,6 +49,7 @@ mod server;
 mod socket;
 mod steward;
 mod tls;
+mod trace;
 mod watched;
 
 pub use access::{Access, KeyId, KeyRecord, KeyRole, Role, WantedKey, list_keys, make_key, revoke_key, shard_of};
@@ -53,6 +57,7 @@ pub use calendar::{instant_of, instant_text};
 pub use config::Config;
 pub use endpoints::COPIED_NOTES;
 pub use error::StartError;
+pub use explain::{Known, explain};
 #[cfg(feature = "stepped")]
 pub use in_process::{InProcess, Sweeper};
 pub use limits::SteadyClock;

@@ -77,6 +77,11 @@ impl Refusal {
         self
     }
 
+    /// As of which position it is said, if a shard was asked.
+    pub(crate) fn position(&self) -> Option<Position> {
+        self.0.problem.position.as_deref()?.parse().ok()
+    }
+
     pub(crate) fn code(&self) -> ErrorCode {
         self.0.code
     }

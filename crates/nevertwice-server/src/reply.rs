@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use nevertwice_core::Position;
 use serde::Serialize;
 
 use crate::refusal::Refusal;
@@ -30,39 +31,70 @@ pub(crate) struct Reply {
     media_type: &'static str,
     header: Option<(HeaderName, HeaderValue)>,
     body: Vec<u8>,
+    position: Option<Position>,
 }
 
 impl Reply {
     /// What was read, as JSON.
     pub(crate) fn read(body: &impl Serialize) -> Result<Self, Refusal> {
-        Ok(Self { status: StatusCode::OK, outcome: Outcome::Served, media_type: "application/json", header: None, body: json(body)? })
+        Ok(Self {
+            status: StatusCode::OK,
+            outcome: Outcome::Served,
+            media_type: "application/json",
+            body: json(body)?,
+            header: None,
+            position: None,
+        })
     }
 
     /// A command's answer: with `fresh` as its status if it was accepted now, 200 if before.
     pub(crate) fn command(body: &impl Serialize, fresh: StatusCode, replayed: bool) -> Result<Self, Refusal> {
         let (status, outcome) = if replayed { (StatusCode::OK, Outcome::Replayed) } else { (fresh, Outcome::Accepted) };
-        Ok(Self { status, outcome, media_type: "application/json", header: None, body: json(body)? })
+        Ok(Self { status, outcome, media_type: "application/json", body: json(body)?, header: None, position: None })
     }
 
     /// What looks like a command that was accepted now.
     pub(crate) fn feigned(body: &impl Serialize, fresh: StatusCode) -> Result<Self, Refusal> {
-        Ok(Self { status: fresh, outcome: Outcome::Feigned, media_type: "application/json", header: None, body: json(body)? })
+        Ok(Self {
+            status: fresh,
+            outcome: Outcome::Feigned,
+            media_type: "application/json",
+            body: json(body)?,
+            header: None,
+            position: None,
+        })
     }
 
     /// Something of another media type.
     pub(crate) const fn other(media_type: &'static str, body: Vec<u8>) -> Self {
-        Self { status: StatusCode::OK, outcome: Outcome::Served, media_type, header: None, body }
+        Self { status: StatusCode::OK, outcome: Outcome::Served, media_type, body, header: None, position: None }
     }
 
     /// A page.
     pub(crate) fn page(status: StatusCode, html: String) -> Self {
-        Self { status, outcome: Outcome::Served, media_type: "text/html; charset=utf-8", header: None, body: html.into_bytes() }
+        Self {
+            status,
+            outcome: Outcome::Served,
+            media_type: "text/html; charset=utf-8",
+            header: None,
+            body: html.into_bytes(),
+            position: None,
+        }
     }
 
     /// Bytes, and what a header says of them.
     pub(crate) fn bytes(body: Vec<u8>, name: &'static str, value: u64) -> Self {
         let header = (HeaderName::from_static(name), HeaderValue::from(value));
         Self { header: Some(header), ..Self::other("application/octet-stream", body) }
+    }
+
+    /// Names the entry that it is about.
+    pub(crate) fn at(self, position: Option<Position>) -> Self {
+        Self { position, ..self }
+    }
+
+    pub(crate) const fn position(&self) -> Option<Position> {
+        self.position
     }
 
     pub(crate) const fn outcome(&self) -> Outcome {

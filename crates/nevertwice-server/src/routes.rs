@@ -6,7 +6,7 @@ use nevertwice_api::BoxFuture;
 
 use crate::access::Access;
 use crate::call::Call;
-use crate::endpoints::{acks, batch, bookings, instruments, journal, markets, orders, pages, sales, status};
+use crate::endpoints::{acks, batch, bookings, history, instruments, journal, markets, orders, pages, sales, status};
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 
@@ -79,6 +79,8 @@ pub struct Route {
     pub query: &'static [(&'static str, &'static str)],
     /// Whether it demands an idempotency key.
     pub keyed: bool,
+    /// Whether it is the traffic of people, orders and bookings, and not what operators do.
+    pub traffic: bool,
     /// Whether it is answered however much the server has to do; it takes no time.
     pub is_at_once: bool,
     pub(crate) handle: Handler,
@@ -103,6 +105,7 @@ impl Route {
             status: 200,
             query: &[],
             keyed: false,
+            traffic: false,
             is_at_once: false,
             handle,
         }
@@ -130,6 +133,10 @@ impl Route {
 
     const fn asks(self, query: &'static [(&'static str, &'static str)]) -> Self {
         Self { query, ..self }
+    }
+
+    const fn carries_traffic(self) -> Self {
+        Self { traffic: true, ..self }
     }
 
     const fn at_once(self) -> Self {
@@ -165,10 +172,12 @@ pub(crate) static ROUTES: &[Route] = &[
     Route::post("/v1/markets/{market}/orders", "place_order", Service, |call| Box::pin(orders::place(call)))
         .says("Places an order: whole or not at all")
         .takes("PlaceOrder")
-        .creates("Envelope_Order"),
+        .creates("Envelope_Order")
+        .carries_traffic(),
     Route::post("/v1/markets/{market}/orders/batch", "place_orders", Service, |call| Box::pin(batch::place(call)))
         .says("Places many orders, a line each, in their order; each line has its own key and its own answer")
-        .exchanges(Content::Ndjson("BatchOrder"), Content::Ndjson("BatchAnswer")),
+        .exchanges(Content::Ndjson("BatchOrder"), Content::Ndjson("BatchAnswer"))
+        .carries_traffic(),
     Route::post("/v1/markets", "open_market", Operator, |call| Box::pin(markets::open(call)))
         .says("Opens a market")
         .takes("OpenMarket")
@@ -262,7 +271,8 @@ pub(crate) static ROUTES: &[Route] = &[
     Route::post("/v1/sales/{sale}/bookings", "book", Service, |call| Box::pin(bookings::book(call)))
         .says("Books a seat: admits the candidate, and begins the payment; a replay of a released booking says so in `state`: book again with a new key")
         .takes("Book")
-        .creates("BookingAnswer"),
+        .creates("BookingAnswer")
+        .carries_traffic(),
     Route::get("/v1/sales/{sale}/bookings", "show_bookings", Operator, |call| Box::pin(bookings::page(call)))
         .says("All bookings, ended ones included, a piece of a scan at a time")
         .asks(&[CURSOR, LEVEL])
@@ -296,6 +306,23 @@ pub(crate) static ROUTES: &[Route] = &[
         .says("A piece of the snapshot after a batch; the header `Journal-Bytes` says how long the whole is")
         .asks(&[("from", "where the piece begins, in bytes; 0 if absent")])
         .exchanges(Content::Nothing, Content::Bytes),
+    Route::get("/v1/audit", "show_audit", Operator, |call| Box::pin(history::audit(call)))
+        .says("What operators did, the oldest first, a page at a time: who, from where, when, what was before and what is after")
+        .asks(&[
+            ("shard", "of this market or sale alone, as `market/NAME` or `sale/NAME`"),
+            ("from", "from this instant on, in milliseconds since 1970"),
+            ("until", "before this instant"),
+            CURSOR,
+        ])
+        .shows("AuditPage"),
+    Route::get("/v1/explain", "explain", Operator, |call| Box::pin(history::explain(call)))
+        .says("What became of one tap: attempts, its entry, the answer that a retry gets, and what came later")
+        .asks(&[
+            ("principal", "whose intent"),
+            ("key", "its idempotency key"),
+            ("shard", "in this market or sale alone, as `market/NAME` or `sale/NAME`; in all if absent"),
+        ])
+        .shows("Explanation"),
     Route::get("/sandbox/payments/{sale}/{payment}", "show_payment", Anyone, |call| Box::pin(pages::payment(call)))
         .says("The sandbox's page of a payment")
         .exchanges(Content::Nothing, Content::Html),

@@ -107,6 +107,13 @@ impl InspectArgs {
 }
 
 fn line(entry: &Entry) -> String {
-    let Entry { shard, position, at_ms, intent, events } = entry;
-    format!("  {shard} {position} at {at_ms} by {} with {}: {events:?}", intent.principal, intent.key)
+    let Entry { shard, position, at_ms, intent, events, origin, before } = entry;
+    let mut line = format!("  {shard} {position} at {at_ms} by {} with {}: {events:?}", intent.principal, intent.key);
+    if let Some(origin) = origin {
+        line += &format!(", called by {} ({})", origin.caller, origin.role.word());
+        line.extend(origin.address.iter().map(|address| format!(" from {address}")));
+        line.extend(origin.trace.iter().map(|trace| format!(" in trace {trace}")));
+    }
+    line.extend(before.iter().map(|before| format!(", before: {before:?}")));
+    line
 }

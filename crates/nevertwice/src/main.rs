@@ -1,15 +1,18 @@
 //! The nevertwice binary.
 
+mod audit;
 mod backup;
 mod bench;
 mod child;
 mod copies;
 mod demo;
+mod explain;
 mod journal;
 mod key;
 mod output;
 mod restore;
 mod serve;
+mod source;
 mod stop;
 mod verify;
 
@@ -42,6 +45,10 @@ enum Command {
     /// Looks at the journal of a stopped or copied data folder.
     #[command(subcommand)]
     Journal(journal::JournalCommand),
+    /// Shows what operators did: who, from where, when, what was before and what is after.
+    Audit(audit::AuditArgs),
+    /// Tells what became of one tap: attempts, its entry, the answer that a retry gets, and what came later.
+    Explain(explain::ExplainArgs),
     /// Makes, lists and revokes API keys.
     #[command(subcommand)]
     Key(key::KeyCommand),
@@ -62,6 +69,8 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => arguments.run(),
         Command::Verify(arguments) => arguments.run(),
         Command::Journal(command) => command.run(),
+        Command::Audit(arguments) => arguments.run(),
+        Command::Explain(arguments) => arguments.run(),
         Command::Key(command) => command.run(),
         Command::Backup(arguments) => arguments.run(),
         Command::Restore(arguments) => arguments.run(),
@@ -69,13 +78,13 @@ fn main() -> ExitCode {
         Command::BenchBare(arguments) => bench::serve_bare(&arguments).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
-        eprintln!("nevertwice: {}", explain(error.as_ref()));
+        eprintln!("nevertwice: {}", told(error.as_ref()));
         ExitCode::FAILURE
     })
 }
 
 /// The error, and the code of its page where it has one.
-fn explain(error: &(dyn Error + 'static)) -> String {
+fn told(error: &(dyn Error + 'static)) -> String {
     let open = error.downcast_ref::<nevertwice_local::error::OpenError>().map(nevertwice_local::error::OpenError::code);
     let copy = error.downcast_ref::<nevertwice_local::backup::BackupError>().map(nevertwice_local::backup::BackupError::code);
     match open.or(copy) {

@@ -66,6 +66,7 @@ pub(crate) fn verify(data: &Path, mut progress: impl FnMut()) -> Result<Verdict,
             Err(bad) => verdict.faults.push(format!("{name} does not count: {bad}")),
         }
     }
+    verdict.faults.extend(inspection.audit_faults()?);
     let started = inspection.contents()?;
     for state in contents.states.shards() {
         verdict.lines.push(format!("{} at {}: hash {}", state.shard(), state.position(), state.state_hash()));

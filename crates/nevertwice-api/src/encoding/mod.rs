@@ -9,4 +9,7 @@ mod layout;
 mod reader;
 mod writer;
 
-pub use layout::{DecodeError, VERSION, decode_entry, decode_record, encode_entry, encode_record};
+pub use layout::{
+    DecodeError, ENTRY_BYTES_MAX, ENTRY_VERSION, EntryHead, RECORD_VERSION, decode_entry, decode_entry_head, decode_record, encode_entry,
+    encode_record,
+};

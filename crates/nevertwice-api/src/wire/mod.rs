@@ -7,13 +7,17 @@
 //! Which route takes and answers which of these types, who may ask, and which headers there are: `docs/http-api.md`, made from the
 //! server's table of routes. Every error is a [`Problem`] of type `application/problem+json`.
 
+mod audit;
 mod common;
+mod explain;
 mod journal;
 mod market;
 mod problem;
 mod sale;
 
+pub use audit::{AuditFact, AuditPage, Caller};
 pub use common::{AckLevels, Envelope, Health, Read};
+pub use explain::{Attempt, Attempts, Explanation, JournalRead, Later, Told};
 pub use journal::{JournalListing, JournalNote, JournalReader, JournalSegment, JournalSnapshot};
 pub use market::{
     Account, AccountClass, AccountOpened, BatchAnswer, BatchOrder, FreezeInstrument, HoldersPaid, Holding, HoldingPage, Instrument,

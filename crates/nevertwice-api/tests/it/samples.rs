@@ -1,12 +1,13 @@
 //! One of every event and record, with fixed figures: what the fixtures were made of.
 
 use nevertwice_core::{
-    AccountClass, AccountOpened, AccountRecord, BookingRecord, BookingReleased, BookingState, CandidateAdmitted, CandidateFact,
-    CandidateId, CandidateRecord, CandidatesLoaded, CapsSet, Entry, Event, HoldEnd, HoldersPaid, HoldingRecord, HoldsExpired,
-    IdempotencyKey, InstrumentFrozen, InstrumentListed, InstrumentRecord, InstrumentRepriced, InstrumentSettled, InstrumentState,
-    InstrumentUnfrozen, Intent, IntentRecord, LevelCap, LevelRecord, MarketLimits, MarketMode, MarketOpened, MarketRecord, ModeSet, Name,
-    OrderFilled, PaymentAttached, PaymentBegun, PaymentConfirmed, PaymentId, PaymentUrl, Payout, Position, Principal, Record,
-    ReleaseReason, SaleOpenSet, SaleOpened, SaleRecord, ShardId, ShardRecord, Side,
+    AccountClass, AccountOpened, AccountRecord, Before, BookingBefore, BookingRecord, BookingReleased, BookingState, CallerName,
+    CallerRole, CandidateAdmitted, CandidateFact, CandidateId, CandidateRecord, CandidatesBefore, CandidatesLoaded, CapsBefore, CapsSet,
+    Entry, Event, HoldEnd, HoldersPaid, HoldingRecord, HoldsExpired, IdempotencyKey, InstrumentBefore, InstrumentFrozen, InstrumentListed,
+    InstrumentRecord, InstrumentRepriced, InstrumentSettled, InstrumentState, InstrumentUnfrozen, Intent, IntentRecord, KnownCandidate,
+    LevelCap, LevelRecord, MarketLimits, MarketMode, MarketOpened, MarketRecord, ModeSet, Name, OrderFilled, Origin, PaymentAttached,
+    PaymentBegun, PaymentConfirmed, PaymentId, PaymentUrl, Payout, PeerAddress, Position, Principal, Record, ReleaseReason, SaleOpenSet,
+    SaleOpened, SaleRecord, ShardId, ShardRecord, Side, TraceContext,
 };
 
 pub(crate) fn name(text: &str) -> Name {
@@ -132,6 +133,54 @@ pub(crate) fn entries() -> Vec<Entry> {
             at_ms: 1_784_000_000_123,
             intent: intent(),
             events: vec![event],
+            origin: None,
+            before: None,
+        })
+        .collect()
+}
+
+fn trace() -> TraceContext {
+    "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01".parse().expect("a sample's trace is one")
+}
+
+fn caller(text: &str) -> CallerName {
+    CallerName::new(text).expect("a sample's caller is one")
+}
+
+/// Entries that tell where they came from: each kind of what a command finds, and each member there and absent.
+pub(crate) fn entries_with_origin() -> Vec<Entry> {
+    let by_operator = Origin {
+        caller: caller("night-shift"),
+        role: CallerRole::Operator,
+        address: Some(PeerAddress::new("[2001:db8::7]:50123").expect("a sample's address is one")),
+        trace: Some(trace()),
+    };
+    let untraced = Origin { trace: None, ..by_operator.clone() };
+    let by_service = Origin { caller: caller("shop"), role: CallerRole::Service, address: None, trace: Some(trace()) };
+    let by_itself = Origin { caller: caller("sub:user-17"), role: CallerRole::Principal, ..by_service.clone() };
+    let booking = |state| Some(Before::Booking(BookingBefore { state }));
+    let instrument = |state, base, price, house_loss| Some(Before::Instrument(InstrumentBefore { state, base, price, house_loss }));
+    // By the number of the event among the samples.
+    let told = [
+        (8, untraced.clone(), None),
+        (4, by_service, None),
+        (5, by_operator.clone(), instrument(InstrumentState::Active, 10_000, 10_206, 0)),
+        (9, untraced.clone(), instrument(InstrumentState::Frozen, 10_500, 10_706, 51_500)),
+        (20, untraced, Some(Before::Caps(CapsBefore { levels: vec![LevelCap { level: name("south"), cap: None }], total_cap: 20_700 }))),
+        (
+            12,
+            by_operator.clone(),
+            Some(Before::Candidates(CandidatesBefore { known: vec![Some(KnownCandidate { email: Some([7; 32]), levels: 1 }), None] })),
+        ),
+        (16, by_operator, booking(BookingState::Closing)),
+        (17, by_itself, booking(BookingState::Admitted)),
+    ];
+    let entries = entries();
+    told.into_iter()
+        .map(|(number, origin, before)| Entry {
+            origin: Some(Box::new(origin)),
+            before: before.map(Box::new),
+            ..entries[number - 1].clone()
         })
         .collect()
 }

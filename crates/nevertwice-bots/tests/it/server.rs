@@ -221,7 +221,7 @@ impl Shards {
             return (201, false, json!({"result": {"booking": "9-9"}, "replayed": false}));
         }
         let action = self.action(request, &parts);
-        let entry = match self.decide(Command { intent: request.intent(), action }) {
+        let entry = match self.decide(Command::new(request.intent(), action)) {
             Ok((entry, replayed)) => (entry, replayed),
             Err(rejection) => {
                 let code: nevertwice_api::ErrorCode = rejection.code().parse().expect("a known code");
@@ -234,15 +234,15 @@ impl Shards {
         if matches!(entry.events[0], Event::CandidateAdmitted(_)) && !replayed {
             let key = core::IdempotencyKey::new(&format!("begin-{}", entry.position)).expect("a key");
             let intent = Intent { key, ..request.intent() };
-            let action = core::BeginPayment { booking: entry.position }.into();
-            self.decide(Command { intent, action }).expect("an admitted booking can be paid");
+            let action = core::BeginPayment { booking: entry.position };
+            self.decide(Command::new(intent, action)).expect("an admitted booking can be paid");
             let key = core::IdempotencyKey::new(&format!("attach-{}", entry.position)).expect("a key");
             let intent = Intent { key, ..request.intent() };
             let payment = core::PaymentId::of(self.sale.shard(), entry.position).expect("an id");
             let url = format!("http://there:1/sandbox/payments/{payment}");
             let url = core::PaymentUrl::new(&url).expect("an address");
-            let action = core::AttachPayment { booking: entry.position, payment, url }.into();
-            self.decide(Command { intent, action }).expect("a payment that began has a page");
+            let action = core::AttachPayment { booking: entry.position, payment, url };
+            self.decide(Command::new(intent, action)).expect("a payment that began has a page");
         }
         let mut answer = json!({"result": self.result(&entry), "replayed": replayed, "position": entry.position.to_string(), "levels": []});
         if matches!(entry.events[0], Event::CandidateAdmitted(_)) {
@@ -263,8 +263,8 @@ impl Shards {
             expires_at: None,
         };
         let payment = core::PaymentId::new(payment).expect("an id");
-        let action = core::ConfirmPayment { booking, payment }.into();
-        let status = if self.decide(Command { intent, action }).is_ok() { 200 } else { 404 };
+        let action = core::ConfirmPayment { booking, payment };
+        let status = if self.decide(Command::new(intent, action)).is_ok() { 200 } else { 404 };
         (status, false, json!("a page"))
     }
 
@@ -309,15 +309,15 @@ impl Shards {
                 let code = Code::new("NOBODY").expect("a code");
                 let candidate = key().candidate(&code);
                 let fact = core::CandidateFact { candidate, email: None, levels: 0b111 };
-                let action = core::LoadCandidates { candidates: vec![fact] }.into();
+                let action = core::LoadCandidates { candidates: vec![fact] };
                 let intent = Intent { key: core::IdempotencyKey::new("plant-0").expect("a key"), ..entry.intent.clone() };
-                self.decide(Command { intent, action }).expect("loaded");
+                self.decide(Command::new(intent, action)).expect("loaded");
                 core::Admit { candidate, email: None, level: admitted.level.clone() }.into()
             }
             _ => return,
         };
         let intent = Intent { key: core::IdempotencyKey::new("plant-1").expect("a key"), ..entry.intent.clone() };
-        if self.decide(Command { intent, action }).is_ok() {
+        if self.decide(Command::new(intent, action)).is_ok() {
             self.plant = Plant::Nothing;
         }
     }

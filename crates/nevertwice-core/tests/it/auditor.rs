@@ -152,7 +152,7 @@ fn planted_faults_in_the_memory_of_intents_are_found() {
 
 /// What an auditor that followed all says of one more entry, made of a real decision by `doctor`.
 fn follow(shard: &mut Shard, action: impl Into<Action>, doctor: impl Fn(&mut Entry)) -> Violation {
-    let command = Command { intent: shard.intent(), action: action.into() };
+    let command = Command::new(shard.intent(), action);
     let Decision::Accepted(entry) = shard.state.decide(&command, shard.at_ms) else { panic!("it is accepted") };
     let mut wrong = entry.clone();
     doctor(&mut wrong);
@@ -220,6 +220,8 @@ fn planted_faults_in_an_admission_are_found() {
         at_ms: sale.at_ms,
         intent: sale.intent(),
         events: vec![event],
+        origin: None,
+        before: None,
     };
     let admitted = |id, level: &str| {
         let hold_expires_at = START_MS + crate::support::HOLD_MS;
@@ -255,13 +257,15 @@ fn a_release_by_a_stranger_is_found() {
     let booking = Position { epoch: 3, seq: 4 };
     let stranger = intent("stranger", 1);
     let owner = BookingOwner::Intent { principal: stranger.principal.clone(), key: stranger.key.clone() };
-    let command = Command { intent: stranger, action: ReleaseBooking { booking, owner, reason: ReleaseReason::Cancelled }.into() };
+    let command = Command::new(stranger, ReleaseBooking { booking, owner, reason: ReleaseReason::Cancelled });
     let entry = Entry {
         shard: sale.state.shard().clone(),
         position: Position { epoch: 3, seq: sale.state.position().seq + 1 },
         at_ms: sale.at_ms,
         intent: command.intent.clone(),
         events: vec![Event::BookingReleased(BookingReleased { booking, seat: 1, reason: ReleaseReason::Cancelled })],
+        origin: None,
+        before: None,
     };
     let judged = sale.auditor.judge(&command, sale.at_ms, &Decision::Accepted(entry));
     assert_eq!(judged, Err(Violation::NotItsOwner { booking }));
@@ -270,7 +274,7 @@ fn a_release_by_a_stranger_is_found() {
 #[test]
 fn wrong_answers_are_found() {
     let mut market = market();
-    let command = Command { intent: intent("once", 1), action: order("a", Side::Buy, "i", 1).into() };
+    let command = Command::new(intent("once", 1), order("a", Side::Buy, "i", 1));
     let Decision::Accepted(entry) = market.send(&command) else { panic!("it is affordable") };
     let mut judge = |command: &Command, decision| market.auditor.judge(command, START_MS, &decision).expect_err("it is wrong");
 
@@ -310,7 +314,7 @@ fn wrong_answers_are_found() {
 fn untrue_rejections_of_an_admission_are_found() {
     let mut sale = sale();
     let admit = Admit { candidate: candidate(5), email: None, level: name("b") };
-    let command = Command { intent: intent("k", 1), action: admit.into() };
+    let command = Command::new(intent("k", 1), admit);
     for untrue in [
         Rejection::SaleClosed,
         Rejection::SaleNotStarted { opens_at: START_MS },
@@ -333,11 +337,10 @@ fn untrue_rejections_of_an_admission_are_found() {
 fn an_answer_that_changed_the_state_is_found() {
     let mut market = market();
     market.refuse(order("nobody", Side::Buy, "i", 1));
-    let refused = Command { intent: intent("k", 1), action: order("nobody", Side::Buy, "i", 1).into() };
+    let refused = Command::new(intent("k", 1), order("nobody", Side::Buy, "i", 1));
     let decision = market.state.decide(&refused, START_MS);
     // Something else happened to the state beside the answer.
-    let Decision::Accepted(entry) =
-        market.state.decide(&Command { intent: intent("x", 1), action: SetMode { mode: MarketMode::Halted }.into() }, START_MS)
+    let Decision::Accepted(entry) = market.state.decide(&Command::new(intent("x", 1), SetMode { mode: MarketMode::Halted }), START_MS)
     else {
         panic!("it is a change")
     };

@@ -108,7 +108,7 @@ fn a_forged_count_of_seats_fills_no_memory() {
 #[test]
 fn entries_that_are_not_the_next_are_refused() {
     let mut market = Shard::market(0, limits(100, 1_000, 0));
-    let command = Command { intent: market.intent(), action: SetMode { mode: MarketMode::Halted }.into() };
+    let command = Command::new(market.intent(), SetMode { mode: MarketMode::Halted });
     let Decision::Accepted(entry) = market.state.decide(&command, market.at_ms) else { panic!("it is a change") };
     let position = entry.position;
     let gap = |next| Err(ApplyError::Gap { last: Position { epoch: 3, seq: 1 }, next });

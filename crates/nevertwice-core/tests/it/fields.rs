@@ -34,7 +34,7 @@ impl Sink for Plain {
     }
 }
 
-struct Reader<'a>(&'a [u8]);
+pub struct Reader<'a>(pub &'a [u8]);
 
 impl Reader<'_> {
     fn bytes<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
@@ -71,7 +71,7 @@ impl Source for Reader<'_> {
     }
 }
 
-fn put(value: &impl Fields) -> Vec<u8> {
+pub fn put(value: &impl Fields) -> Vec<u8> {
     let mut plain = Plain::default();
     value.put(&mut plain);
     plain.0

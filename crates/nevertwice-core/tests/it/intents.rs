@@ -14,7 +14,7 @@ fn market() -> Shard {
 }
 
 fn buy(key: &str, fingerprint: u64) -> Command {
-    Command { intent: intent(key, fingerprint), action: order("a", Side::Buy, "i", 1).into() }
+    Command::new(intent(key, fingerprint), order("a", Side::Buy, "i", 1))
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a_replay_is_the_first_answer_whatever_happened_since() {
 fn the_same_seat_is_replayed_even_if_its_level_has_filled_and_the_sale_has_closed() {
     let mut sale = Shard::sale();
     let admit = Admit { candidate: crate::support::candidate(1), email: None, level: name("a") };
-    let command = Command { intent: intent("seat", 1), action: admit.into() };
+    let command = Command::new(intent("seat", 1), admit);
     let Decision::Accepted(first) = sale.send(&command) else { panic!("seats are free") };
     sale.admit(2, "a");
     sale.accept(SetSaleOpen { open: false });
@@ -47,7 +47,7 @@ fn the_same_seat_is_replayed_even_if_its_level_has_filled_and_the_sale_has_close
 fn a_rejection_remembers_nothing() {
     let mut market = market();
     market.open("late", 0);
-    let command = Command { intent: intent("k", 1), action: order("late", Side::Buy, "i", 1).into() };
+    let command = Command::new(intent("k", 1), order("late", Side::Buy, "i", 1));
     assert!(matches!(market.send(&command), Decision::Rejected(Rejection::InsufficientBalance { .. })));
     // The same key may even be used for something else, for nothing came of it.
     assert!(matches!(market.send(&buy("k", 2)), Decision::Accepted(_)));
@@ -120,7 +120,7 @@ fn a_key_without_an_end_is_free_again_after_the_retention() {
 fn the_opening_of_a_shard_is_an_intent_too() {
     let mut market = Shard::new(ShardId::market(name("m")));
     let open = |retention_ms| OpenMarket { decimals: 0, fee_bps: 0, limits: limits(1, 1, 0), mode: MarketMode::Open, retention_ms };
-    let mut command = Command { intent: intent("open", 1), action: open(RETENTION_MS).into() };
+    let mut command = Command::new(intent("open", 1), open(RETENTION_MS));
     command.intent.expires_at = Some(START_MS + RETENTION_MS + 1);
     assert!(matches!(market.send(&command), Decision::Rejected(Rejection::IntentExpiryTooFar { .. })));
     command.intent.expires_at = Some(START_MS + RETENTION_MS);
@@ -178,7 +178,7 @@ proptest! {
         let mut accepted: Vec<(i64, Command)> = Vec::new();
         for gap in gaps {
             market.at_ms += gap;
-            let command = Command { intent: market.intent(), action: order("a", Side::Buy, "i", 1).into() };
+            let command = Command::new(market.intent(), order("a", Side::Buy, "i", 1));
             if matches!(market.send(&command), Decision::Accepted(_)) {
                 accepted.push((market.at_ms, command));
             }

@@ -9,6 +9,7 @@ mod fields;
 mod intents;
 mod market_edges;
 mod orders;
+mod origin;
 mod precedence;
 mod sale_edges;
 mod scans;

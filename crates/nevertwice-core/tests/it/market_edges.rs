@@ -121,7 +121,7 @@ fn lopsided(cash: i64) -> State {
 }
 
 fn ask(state: &mut State, key: &str, action: impl Into<Action>) -> Result<(), Rejection> {
-    match state.decide(&Command { intent: crate::support::intent(key, 1), action: action.into() }, 0) {
+    match state.decide(&Command::new(crate::support::intent(key, 1), action), 0) {
         Decision::Accepted(entry) => {
             state.apply(&entry).expect("what was accepted fits");
             Ok(())

@@ -74,14 +74,14 @@ fn limit_and_slippage_are_checked_before_the_holding() {
 fn the_intent_is_looked_at_before_everything_else() {
     let mut market = market();
     let place = order("poor", Side::Buy, "none", 0);
-    let mut command = Command { intent: intent("late", 1), action: place.clone().into() };
+    let mut command = Command::new(intent("late", 1), place.clone());
     command.intent.expires_at = Some(market.at_ms);
     assert_eq!(market.send(&command), Decision::Rejected(Rejection::IntentExpired { expires_at: market.at_ms }));
     command.intent.expires_at = Some(market.at_ms + RETENTION_MS + 1);
     let expires_at_max = market.at_ms + RETENTION_MS;
     assert_eq!(market.send(&command), Decision::Rejected(Rejection::IntentExpiryTooFar { expires_at_max }));
 
-    let mut used = Command { intent: intent("used", 2), action: SetMode { mode: MarketMode::Halted }.into() };
+    let mut used = Command::new(intent("used", 2), SetMode { mode: MarketMode::Halted });
     let Decision::Accepted(entry) = market.send(&used) else { panic!("it is a change") };
     used.intent.fingerprint = [9; 32];
     used.intent.expires_at = Some(0);
@@ -91,7 +91,7 @@ fn the_intent_is_looked_at_before_everything_else() {
 #[test]
 fn a_wrong_clock_is_told_before_an_intents_end() {
     let mut market = market();
-    let mut command = Command { intent: intent("late", 1), action: SetMode { mode: MarketMode::Halted }.into() };
+    let mut command = Command::new(intent("late", 1), SetMode { mode: MarketMode::Halted });
     command.intent.expires_at = Some(market.at_ms + 1);
     market.at_ms = nevertwice_core::limits::AT_MS_MAX + 1;
     assert_eq!(market.send(&command), Decision::Rejected(Rejection::InstantOutOfRange));

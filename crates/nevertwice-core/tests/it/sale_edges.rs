@@ -98,7 +98,7 @@ fn an_entry_that_ends_a_hold_in_a_way_there_is_not_is_refused() {
     let booking = sale.admit(1, "b").position;
     sale.accept(BeginPayment { booking });
     sale.at_ms += 10_000;
-    let command = Command { intent: sale.intent(), action: ExpireHolds { bookings: vec![booking] }.into() };
+    let command = Command::new(sale.intent(), ExpireHolds { bookings: vec![booking] });
     let Decision::Accepted(mut entry) = sale.state.decide(&command, sale.at_ms) else { panic!("it is due") };
     let forged = |state| vec![Event::HoldsExpired(HoldsExpired { holds: vec![HoldEnd { booking, seat: 1, state }] })];
     for state in [BookingState::Paid, BookingState::Paying, BookingState::Admitted, BookingState::Released] {

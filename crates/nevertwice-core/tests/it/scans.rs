@@ -22,7 +22,7 @@ impl Plain {
 
     fn accept(&mut self, action: impl Into<Action>) -> Position {
         self.number += 1;
-        let command = Command { intent: intent(&format!("k-{}", self.number), self.number), action: action.into() };
+        let command = Command::new(intent(&format!("k-{}", self.number), self.number), action);
         let Decision::Accepted(entry) = self.state.decide(&command, START_MS) else { panic!("{command:?} is in order") };
         self.state.apply(&entry).expect("it fits");
         entry.position

@@ -112,7 +112,7 @@ impl Shard {
     }
 
     pub fn ask(&mut self, action: impl Into<Action>) -> Decision {
-        let command = Command { intent: self.intent(), action: action.into() };
+        let command = Command::new(self.intent(), action);
         self.send(&command)
     }
 

@@ -21,6 +21,10 @@ fn keys_and_principals_are_visible_ascii() {
     assert_eq!(IdempotencyKey::new(&"k".repeat(256)), Err(TextError::TooLong { bytes_max: 255 }));
     assert_eq!(IdempotencyKey::new("a b"), Err(TextError::Character { at: 1 }));
     assert!(IdempotencyKey::new("!\"#{}~").is_ok());
+    assert_eq!(CallerName::new("night shift"), Err(TextError::Character { at: 5 }));
+    assert_eq!(CallerName::new(&"c".repeat(65)), Err(TextError::TooLong { bytes_max: 64 }));
+    assert!(PeerAddress::new("[fe80::1%3]:50123").is_ok());
+    assert_eq!(PeerAddress::new(&"a".repeat(65)), Err(TextError::TooLong { bytes_max: 64 }));
     assert_eq!(Principal::new("\u{7f}"), Err(TextError::Character { at: 0 }));
     assert_eq!(Principal::new(&"p".repeat(129)), Err(TextError::TooLong { bytes_max: 128 }));
 }

@@ -41,8 +41,11 @@ pub fn run(bytes: &[u8]) -> Verdict {
             Verdict::Accepted
         }
         Err(code) => {
-            let known = matches!(code, ErrorCode::JournalDamaged | ErrorCode::DataFolderInvalid | ErrorCode::DataTooNew);
-            assert!(known, "{code}: damage has three codes");
+            let known = matches!(
+                code,
+                ErrorCode::JournalDamaged | ErrorCode::HistoryDamaged | ErrorCode::DataFolderInvalid | ErrorCode::DataTooNew
+            );
+            assert!(known, "{code}: damage has four codes");
             Verdict::Refused
         }
     }

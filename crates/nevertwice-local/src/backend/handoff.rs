@@ -8,6 +8,7 @@ use std::time::Duration;
 use nevertwice_api::Failure;
 
 use super::queue::Waiting;
+use crate::audit::Facts;
 use crate::journal::FrameBuffer;
 
 /// Decided groups on their way to the disk.
@@ -22,6 +23,8 @@ pub(crate) struct Batch {
     pub(crate) items: usize,
     /// How long deciding them took.
     pub(crate) decide: Duration,
+    /// What of it operators did.
+    pub(crate) facts: Facts,
 }
 
 /// One group, decided.
@@ -31,6 +34,7 @@ pub(crate) struct Group {
     pub(crate) entries: u32,
     pub(crate) waiting: Vec<Waiting>,
     pub(crate) items: usize,
+    pub(crate) facts: Facts,
 }
 
 #[derive(Default)]
@@ -85,6 +89,7 @@ impl Handoff {
         batch.ticket = ticket;
         batch.items += group.items;
         batch.decide += decide;
+        batch.facts.append(&mut group.facts);
         if !group.waiting.is_empty() {
             let capacity = group.waiting.len();
             batch.waiting.push(std::mem::replace(&mut group.waiting, Vec::with_capacity(capacity)));

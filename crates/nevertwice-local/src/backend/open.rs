@@ -5,7 +5,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use nevertwice_api::{Answer, Backend, BackendStatus, BoxFuture, Failure, Health, Level, Levels, Observer, Reading, Request};
+use nevertwice_api::{Answer, Backend, BackendStatus, BoxFuture, Failure, Health, History, Level, Levels, Observer, Reading, Request};
 use nevertwice_core::{Position, Query, ShardId, StateHash};
 use tokio::sync::oneshot;
 
@@ -20,6 +20,7 @@ use crate::clock::Clock;
 use crate::error::{IoFailure, OpenError};
 use crate::feed::{JournalFeed, JournalHost, Readers};
 use crate::folder::Folder;
+use crate::history::LocalHistory;
 use crate::journal::{JournalReader, Room};
 use crate::restore::{RestoreReport, check_clock, restore};
 use crate::storage::Storage;
@@ -41,6 +42,7 @@ pub struct LocalBackend {
     keep_from: Arc<AtomicU64>,
     reader: JournalReader,
     feed: Arc<JournalFeed>,
+    history: Arc<LocalHistory>,
     room: Room,
     /// What must be left in segments that exist while the disk is full.
     room_bytes: u64,
@@ -93,6 +95,10 @@ impl LocalBackend {
         if let Some(damage) = restored.damage {
             return Err(damage.into());
         }
+        if let Some(fault) = restored.trail_fault {
+            return Err(fault.into());
+        }
+        let trail = restored.trail;
         check_clock(&restored.states, clock.as_ref(), options.clock_ahead_ms_max)?;
         let journal = restored.recovery.finish(&options.journal)?;
 
@@ -129,6 +135,7 @@ impl LocalBackend {
             handoff: Arc::clone(&handoff),
             observer: Arc::clone(&observer),
             snapshots: wishes.clone(),
+            trail: trail.clone(),
             bytes_since: Arc::clone(&bytes_since),
             snapshot_bytes: options.snapshot_bytes,
             stopping: Arc::clone(&stopping),
@@ -138,6 +145,7 @@ impl LocalBackend {
             reader: reader.clone(),
             chance,
             observer,
+            trail: trail.clone(),
             bytes_since: Arc::clone(&bytes_since),
             keep_from: Arc::clone(&keep_from),
             feed: Arc::clone(&feed),
@@ -154,6 +162,7 @@ impl LocalBackend {
             wishes,
             bytes_since,
             keep_from,
+            history: Arc::new(LocalHistory::new(reader.clone(), trail)),
             reader,
             feed,
             room,
@@ -206,6 +215,10 @@ impl LocalBackend {
         for thread in threads {
             // A panic there has been reported by the panic hook.
             drop(thread.join());
+        }
+        // A disk that failed the journal is not written to any more; what waits is in the journal.
+        if !self.handoff.poisoned() {
+            self.history.end();
         }
     }
 
@@ -271,6 +284,10 @@ impl Backend for LocalBackend {
             return failed(Failure::LevelUnavailable(level));
         }
         self.put(|reply| Item::Wait(shard, position, level, reply))
+    }
+
+    fn history(&self) -> Option<Arc<dyn History>> {
+        Some(Arc::clone(&self.history) as Arc<dyn History>)
     }
 
     fn state_hash(&self, shard: ShardId) -> BoxFuture<'static, Result<(Position, StateHash), Failure>> {

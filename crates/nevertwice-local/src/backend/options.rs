@@ -1,9 +1,10 @@
 //! How the backend is set up.
 
 use nevertwice_api::Level;
+use nevertwice_api::encoding::ENTRY_BYTES_MAX;
 
 use crate::error::OpenError;
-use crate::journal::JournalOptions;
+use crate::journal::{HEADER_BYTES, JournalOptions};
 
 /// How the backend is set up. The defaults are those of the docs.
 #[derive(Debug, Clone)]
@@ -40,6 +41,9 @@ impl Default for LocalOptions {
 
 /// The smallest segment: two groups and the largest entry fit besides what waits already.
 pub(super) const SEGMENT_BYTES_MIN: u64 = 64 << 10;
+
+// What waits and a group are each a quarter of it (see `group_bytes_max`), before their last entry.
+const _: () = assert!(SEGMENT_BYTES_MIN as usize / 4 * 2 + ENTRY_BYTES_MAX + HEADER_BYTES <= SEGMENT_BYTES_MIN as usize);
 
 impl LocalOptions {
     pub(super) fn check(&self) -> Result<(), OpenError> {

@@ -357,6 +357,9 @@ impl Sequencer {
             return drop(reply.send(Err(Failure::JournalFailed)));
         }
         push_entry(&mut self.group.payload, &entry);
+        if entry.is_operators() {
+            self.group.facts.push(&entry);
+        }
         self.group.entries += 1;
         let position = entry.position;
         shard.mark(self.ticket, position);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use nevertwice_api::Observer;
 use tokio::sync::oneshot;
 
+use crate::audit::Trail;
 use crate::chance::{Chance, draw_seed};
 use crate::clock::Stopwatch;
 use crate::error::{Damage, OpenError};
@@ -35,6 +36,8 @@ pub struct SnapshotReport {
 pub(crate) enum Wish {
     /// A snapshot now; and who wants to hear of it.
     Make(Option<oneshot::Sender<Result<SnapshotReport, OpenError>>>),
+    /// To write what the audit has waiting.
+    Audit,
     /// To end.
     Stop,
 }
@@ -44,6 +47,7 @@ pub(crate) struct Snapshots {
     pub(crate) reader: JournalReader,
     pub(crate) chance: Arc<dyn Chance>,
     pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) trail: Trail,
     pub(crate) bytes_since: Arc<AtomicU64>,
     /// Batches from this one on are kept for somebody else.
     pub(crate) keep_from: Arc<AtomicU64>,
@@ -57,21 +61,27 @@ pub(crate) struct Snapshots {
 
 impl Snapshots {
     pub(crate) fn run(mut self) {
-        while let Ok(Wish::Make(reply)) = self.wishes.recv() {
-            self.grant(reply);
+        while let Ok(wish) = self.wishes.recv() {
+            if !self.fulfil(wish) {
+                return;
+            }
         }
     }
 
-    /// Makes the next snapshot that is wished for. `false`: none is.
+    /// Does the next thing that is wished for. `false`: nothing is.
     #[cfg(feature = "stepped")]
     pub(super) fn step(&mut self) -> bool {
-        match self.wishes.try_recv() {
-            Ok(Wish::Make(reply)) => {
-                self.grant(reply);
-                true
-            }
-            Ok(Wish::Stop) | Err(_) => false,
+        self.wishes.try_recv().is_ok_and(|wish| self.fulfil(wish))
+    }
+
+    /// `false`: the wish was to end.
+    fn fulfil(&mut self, wish: Wish) -> bool {
+        match wish {
+            Wish::Make(reply) => self.grant(reply),
+            Wish::Audit => self.write_audit(),
+            Wish::Stop => return false,
         }
+        true
     }
 
     /// Makes a snapshot, and tells whoever wants to hear of it.
@@ -89,6 +99,13 @@ impl Snapshots {
         }
         if let Some(reply) = reply {
             drop(reply.send(made));
+        }
+    }
+
+    fn write_audit(&self) {
+        self.trail.flush();
+        if self.trail.take_failure() {
+            self.observer.audit_failed();
         }
     }
 
@@ -156,12 +173,14 @@ impl Snapshots {
         Ok(verified)
     }
 
-    /// Removes what is below the older of the two newest: with one alone, nothing.
+    /// Removes what is below the older of the two newest and in the audit: with one snapshot alone, nothing.
     fn prune(&self, verified: &[Verified]) -> Result<usize, OpenError> {
+        // The audit follows with the snapshots, so that a start reads neither much further back than the other.
+        self.write_audit();
         let [.., older, newest] = verified else { return Ok(0) };
         let (older, newest) = (older.floor.batch, newest.floor.batch);
         snapshot::prune(self.reader.storage().as_ref(), [older, newest])?;
         let keep_from = self.keep_from.load(Ordering::Relaxed).min(self.feed.keep_from(older));
-        Ok(self.reader.prune(older.min(keep_from.saturating_sub(1)))?)
+        Ok(self.reader.prune(older.min(keep_from.saturating_sub(1)).min(self.trail.written()))?)
     }
 }

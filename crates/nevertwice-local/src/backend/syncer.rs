@@ -9,6 +9,7 @@ use nevertwice_api::{Failure, GroupReport, Observer};
 
 use super::handoff::{Batch, Handoff};
 use super::snapshots::Wish;
+use crate::audit::Trail;
 use crate::clock::Stopwatch;
 use crate::error::AppendError;
 use crate::journal::Journal;
@@ -53,6 +54,7 @@ pub(crate) struct Syncer {
     pub(crate) handoff: Arc<Handoff>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) snapshots: Sender<Wish>,
+    pub(crate) trail: Trail,
     /// Bytes of journal since the last snapshot.
     pub(crate) bytes_since: Arc<AtomicU64>,
     pub(crate) snapshot_bytes: u64,
@@ -84,7 +86,10 @@ impl Syncer {
             return true;
         }
         match self.journal.append(&mut batch.frame) {
-            Ok(_) => self.handoff.set_durable(batch.ticket),
+            Ok(_) => {
+                self.handoff.set_durable(batch.ticket);
+                self.tell_audit(batch);
+            }
             Err(AppendError::Full) if !self.stopping.load(Ordering::Relaxed) => return false,
             Err(error) => {
                 tracing::error!(%error, "nothing more is decided until a restart");
@@ -118,6 +123,14 @@ impl Syncer {
             && let Err(error) = self.journal.close()
         {
             tracing::warn!(%error, "the journal was not sealed; the next start recovers it");
+        }
+    }
+
+    /// The batch is durable: what operators did in it may be copied.
+    fn tell_audit(&self, batch: &mut Batch) {
+        if self.trail.hear(self.journal.durable(), &mut batch.facts) {
+            // Nobody hears it while the backend ends; what waits is written then.
+            drop(self.snapshots.send(Wish::Audit));
         }
     }
 

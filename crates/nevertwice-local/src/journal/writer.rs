@@ -256,6 +256,11 @@ impl JournalReader {
         spans.iter().enumerate().filter_map(extent).collect()
     }
 
+    /// The first batch that is there.
+    pub fn first(&self) -> u64 {
+        self.progress.spans().first().map_or(1, |span| span.first_batch)
+    }
+
     /// The folder's storage.
     pub fn storage(&self) -> &Arc<dyn Storage> {
         &self.storage

@@ -10,7 +10,8 @@ use nevertwice_local::storage::{FileStorage, Storage};
 use nevertwice_testkit::storage::MemoryStorage;
 
 use crate::commands::{
-    START_MS, Twin, accepted, market, name, open, open_at, opening, order, rejected, request, sale, small_options, submit, wait, workload,
+    START_MS, Twin, accepted, market, name, open, open_at, opening, order, rejected, remembered, request, sale, small_options, submit,
+    wait, workload,
 };
 
 #[test]
@@ -47,7 +48,7 @@ fn answers_are_those_of_the_core_and_survive_a_stop() {
     assert_eq!(report.journal.cut_bytes, 0);
     for (request, answer) in requests.iter().zip(&answers) {
         if let Decision::Accepted(entry) = &answer.decision {
-            assert_eq!(submit(&backend, request).unwrap().decision, Decision::Replayed(entry.clone()));
+            assert_eq!(submit(&backend, request).unwrap().decision, Decision::Replayed(remembered(entry)));
         }
     }
     assert_eq!(wait(backend.shards()).unwrap(), [market(), sale()]);

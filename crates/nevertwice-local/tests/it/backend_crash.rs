@@ -8,7 +8,9 @@ use nevertwice_local::LocalBackend;
 use nevertwice_local::inspect::Inspection;
 use nevertwice_testkit::storage::MemoryStorage;
 
-use crate::commands::{Twin, accepted, market, open, opening, order, rejected, request, submit, wait, workload};
+use crate::audit::audit_of;
+
+use crate::commands::{Twin, accepted, market, open, opening, order, rejected, remembered, request, submit, wait, workload};
 use nevertwice_api::{Level, Request};
 
 /// The world outside the process: what was sent, and what was heard.
@@ -72,6 +74,20 @@ impl Outside {
             }
             self.told[at] = seq;
         }
+        self.judge_audit(storage);
+    }
+
+    /// What operators did is in the audit, each thing once and in order, whatever is left of the journal.
+    fn judge_audit(&self, storage: &MemoryStorage) {
+        let (facts, fault) = audit_of(storage);
+        assert_eq!(fault, None);
+        for (state, entries) in &self.twin.shards {
+            let of_shard = facts.iter().filter(|entry| entry.shard == *state.shard());
+            let expected = entries.iter().filter(|entry| entry.is_operators());
+            assert!(of_shard.eq(expected), "{}", state.shard());
+        }
+        let inspection = Inspection::open(Arc::new(storage.clone())).unwrap();
+        assert_eq!(inspection.audit_faults().unwrap(), Vec::<String>::new());
     }
 
     fn retry(&self, backend: &LocalBackend) {
@@ -80,7 +96,7 @@ impl Outside {
                 let request =
                     self.requests.iter().find(|request| request.command.intent == entry.intent && &request.shard == state.shard());
                 let again = submit(backend, request.unwrap()).unwrap();
-                assert_eq!(again.decision, Decision::Replayed(entry.clone()));
+                assert_eq!(again.decision, Decision::Replayed(remembered(entry)));
             }
         }
     }

@@ -10,7 +10,7 @@ use nevertwice_local::snapshot::{is_snapshot, snapshot_name};
 use nevertwice_local::storage::Storage;
 use nevertwice_testkit::storage::MemoryStorage;
 
-use crate::commands::{Twin, open, submit, wait, workload};
+use crate::commands::{Twin, open, remembered, submit, wait, workload};
 
 fn count(storage: &MemoryStorage, is: fn(&str) -> bool) -> usize {
     storage.list().unwrap().iter().filter(|name| is(name)).count()
@@ -57,7 +57,7 @@ fn two_snapshots_let_segments_go_and_a_bad_one_falls_back() {
     for (state, entries) in &twin.shards {
         for entry in entries {
             let retried = requests.iter().find(|request| &request.shard == state.shard() && request.command.intent == entry.intent);
-            assert_eq!(submit(&backend, retried.unwrap()).unwrap().decision, Decision::Replayed(entry.clone()));
+            assert_eq!(submit(&backend, retried.unwrap()).unwrap().decision, Decision::Replayed(remembered(entry)));
         }
     }
     drop(backend);

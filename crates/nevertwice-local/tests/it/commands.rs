@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use nevertwice_api::{Answer, Backend, Failure, Levels, NoObserver, Request};
 use nevertwice_core::{
-    AccountClass, Action, CandidateFact, CandidateId, Command, Decision, Entry, IdempotencyKey, Intent, LevelCap, ListInstrument,
-    LoadCandidates, MarketLimits, MarketMode, Name, OpenAccount, OpenMarket, OpenSale, PlaceOrder, Principal, Rejection, ShardId, Side,
-    State,
+    AccountClass, Action, CallerName, CallerRole, CandidateFact, CandidateId, Command, Decision, Entry, IdempotencyKey, Intent, LevelCap,
+    ListInstrument, LoadCandidates, MarketLimits, MarketMode, Name, OpenAccount, OpenMarket, OpenSale, Origin, PeerAddress, PlaceOrder,
+    Principal, Rejection, ShardId, Side, State, TraceContext,
 };
 use nevertwice_local::clock::Clock;
 use nevertwice_local::error::OpenError;
@@ -71,7 +71,23 @@ pub(crate) fn request(shard: ShardId, key: &str, action: impl Into<Action>) -> R
     }
     let intent =
         Intent { principal: Principal::new("tests").unwrap(), key: IdempotencyKey::new(key).unwrap(), fingerprint, expires_at: None };
-    Request { shard, command: Command { intent, action }, levels: Levels::NONE }
+    Request { shard, command: Command::new(intent, action), levels: Levels::NONE }
+}
+
+/// The same request, whose entry tells that an operator sent it.
+pub(crate) fn told(mut request: Request) -> Request {
+    request.command.origin = Some(Box::new(Origin {
+        caller: CallerName::new("desk").unwrap(),
+        role: CallerRole::Operator,
+        address: Some(PeerAddress::new("192.0.2.7").unwrap()),
+        trace: TraceContext::new(5, 6, 1),
+    }));
+    request
+}
+
+/// The entry as it is remembered with its intent: where it came from is not.
+pub(crate) fn remembered(entry: &Entry) -> Entry {
+    Entry { origin: None, before: None, ..entry.clone() }
 }
 
 pub(crate) fn open_market() -> OpenMarket {
@@ -134,7 +150,8 @@ pub(crate) fn workload(seed: u64, len: usize) -> Vec<Request> {
                     levels: 1,
                 };
                 let candidates = (0..120).map(fact).collect();
-                request(sale(), &format!("load-{number}"), LoadCandidates { candidates })
+                let load = request(sale(), &format!("load-{number}"), LoadCandidates { candidates });
+                if number.is_multiple_of(2) { told(load) } else { load }
             }
             _ => {
                 let account = ["ann", "ben", "cy", "dan"][random.below(4) as usize];

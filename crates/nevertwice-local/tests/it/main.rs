@@ -1,5 +1,6 @@
 //! The integration tests of the in-process backend, one binary.
 
+mod audit;
 mod backend;
 mod backend_crash;
 mod backend_faults;
@@ -7,6 +8,7 @@ mod backend_snapshots;
 mod backup;
 mod commands;
 mod conformance;
+mod follow;
 mod journal_crash;
 mod journal_damage;
 mod journal_limits;

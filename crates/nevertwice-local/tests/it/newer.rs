@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use nevertwice_api::ErrorCode;
-use nevertwice_api::encoding::{VERSION, encode_entry, encode_record};
+use nevertwice_api::encoding::{ENTRY_VERSION, RECORD_VERSION, encode_entry, encode_record};
 use nevertwice_core::State;
 use nevertwice_local::folder::Folder;
 use nevertwice_local::inspect::Inspection;
+use nevertwice_local::is_audit;
 use nevertwice_local::journal::{Floor, FrameBuffer, FrameRef};
 use nevertwice_local::snapshot::{SnapshotWriter, snapshot_name};
 use nevertwice_local::storage::Storage;
@@ -132,6 +133,30 @@ fn a_snapshot_of_a_later_version_is_refused_and_not_passed_over() {
 }
 
 #[test]
+fn a_frame_of_the_audit_of_a_later_version_is_refused() {
+    let (storage, _) = written(true);
+    let name = storage.list().unwrap().into_iter().find(|name| is_audit(name)).unwrap();
+    let bytes = storage.read(&name).unwrap();
+    let frames: Vec<usize> = (0..bytes.len()).step_by(4096).filter(|at| bytes[*at..].starts_with(b"nvtA")).collect();
+    assert_eq!(frames.len(), 2, "one at the snapshot and one at the end");
+    for at in frames {
+        let mut raised = bytes.clone();
+        raised[at + 4] = 2;
+        let storage = storage.fork(at as u64);
+        storage.put(&name, &raised);
+        let code = open(&storage.fork(1)).map(|_| ()).err().map(|error| error.code());
+        // The last frame with a wrong checksum is a torn one, which the journal makes up for.
+        assert_eq!(code, (at == 0).then_some(ErrorCode::HistoryDamaged), "a damaged version is damage");
+        // Whatever else a later version puts into the header is its own.
+        raised[at + 72..at + 76].fill(0xab);
+        let crc = crc32c(&raised[at..at + 76]);
+        raised[at + 76..at + 80].copy_from_slice(&crc.to_le_bytes());
+        storage.put(&name, &raised);
+        refused(&storage, "a frame of the audit");
+    }
+}
+
+#[test]
 fn an_entry_and_a_record_of_a_later_encoding_are_refused() {
     let mut twin = Twin::new();
     for request in opening() {
@@ -147,7 +172,7 @@ fn an_entry_and_a_record_of_a_later_encoding_are_refused() {
             let mut encoded = Vec::new();
             encode_entry(entry, &mut encoded);
             if number == 3 {
-                encoded[0] = VERSION + 1;
+                encoded[0] = ENTRY_VERSION + 1;
             }
             bytes.extend_from_slice(&(encoded.len() as u32).to_le_bytes());
             bytes.extend_from_slice(&encoded);
@@ -165,7 +190,7 @@ fn an_entry_and_a_record_of_a_later_encoding_are_refused() {
     let mut writer = SnapshotWriter::create(Arc::new(storage.clone()), folder.id(), floor).unwrap();
     for (number, mut record) in records(state).into_iter().enumerate() {
         if number == 4 {
-            record[0] = VERSION + 1;
+            record[0] = RECORD_VERSION + 1;
         }
         writer.record(&record).unwrap();
     }

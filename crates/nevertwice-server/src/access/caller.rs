@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use nevertwice_api::ErrorCode;
-use nevertwice_core::{BookingView, Position, Principal};
+use nevertwice_core::{BookingView, CallerName, CallerRole, Origin, PeerAddress, Position, Principal, TraceContext};
 
 use super::rule::Role;
 use crate::refusal::Refusal;
@@ -46,6 +46,23 @@ impl CredentialName {
             Self::Key(id) => id,
         }
     }
+
+    /// The name as an entry has it.
+    fn shown(&self) -> Option<CallerName> {
+        CallerName::new(self.as_str()).ok()
+    }
+}
+
+impl Role {
+    /// The role as an entry has it; none for who can't command anything.
+    const fn shown(self) -> Option<CallerRole> {
+        match self {
+            Self::Nobody | Self::Reader => None,
+            Self::Principal => Some(CallerRole::Principal),
+            Self::Service => Some(CallerRole::Service),
+            Self::Operator => Some(CallerRole::Operator),
+        }
+    }
 }
 
 /// Who calls, once that is known and allowed.
@@ -62,6 +79,17 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
+    /// What an entry tells of where its command came from. What an operator commands always tells it; `is_traffic`, the orders and
+    /// bookings of people, only what trace it was part of: so it costs nothing where nobody asks, and nobody's address is kept.
+    pub(crate) fn origin(&self, trace: Option<TraceContext>, is_traffic: bool) -> Option<Box<Origin>> {
+        let is_operators = self.role == Role::Operator && !is_traffic;
+        if trace.is_none() && !is_operators {
+            return None;
+        }
+        let address = is_operators.then(|| PeerAddress::new(&self.peer.to_string()).ok()).flatten();
+        Some(Box::new(Origin { caller: self.name.shown()?, role: self.role.shown()?, address, trace }))
+    }
+
     /// Refuses a booking that was made on behalf of somebody else, to whoever acts on behalf of one principal.
     pub(crate) fn check_booking(&self, booking: &BookingView, position: Position) -> Result<(), Refusal> {
         let is_theirs = match self.role {

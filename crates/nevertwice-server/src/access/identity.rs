@@ -8,7 +8,7 @@ use super::scope::Scope;
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     pub(super) role: Role,
-    pub(super) name: CredentialName,
+    pub(crate) name: CredentialName,
     pub(super) scope: Scope,
 }
 

@@ -13,9 +13,9 @@ mod keys;
 mod rule;
 mod scope;
 
-pub(crate) use caller::{Caller, OWN_PRINCIPAL};
 #[cfg(feature = "fuzzing")]
-pub(crate) use caller::{CredentialName, outside_principal};
+pub(crate) use caller::outside_principal;
+pub(crate) use caller::{Caller, CredentialName, OWN_PRINCIPAL};
 pub(crate) use door::Door;
 pub(crate) use identity::Identity;
 pub(crate) use keys::PREFIX;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use nevertwice_api::wire::{BatchAnswer, Envelope, Order, PlaceOrder};
 use nevertwice_api::{Answer, BoxFuture, ErrorCode, Failure, Levels, Request, fingerprint};
-use nevertwice_core::{Command, IdempotencyKey, Intent, ShardId};
+use nevertwice_core::{Command, IdempotencyKey, Intent, Origin, Position, ShardId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use super::envelope;
 use crate::access::Caller;
 use crate::app::App;
+use crate::attempts::Attempt;
 use crate::call::Call;
 use crate::metrics::RouteNumber;
 use crate::refusal::Refusal;
@@ -35,13 +36,14 @@ struct Line<'a> {
 /// A line on its way.
 struct UnderWay {
     key: Option<IdempotencyKey>,
+    attempt: Option<Attempt>,
     answer: Result<BoxFuture<'static, Result<Answer, Failure>>, Refusal>,
 }
 
 pub(crate) async fn place(call: Box<Call>) -> Result<Reply, Refusal> {
     let market = call.market()?;
     call.parameters(&[])?;
-    let Call { app, caller, parts, body, .. } = *call;
+    let Call { app, caller, origin, parts, body, .. } = *call;
     let levels = intent::ack_levels(&parts.headers)?;
     body::check_media_type(&parts.headers, &["application/x-ndjson", "application/ndjson"])?;
     let limits = &app.limits;
@@ -49,15 +51,19 @@ pub(crate) async fn place(call: Box<Call>) -> Result<Reply, Refusal> {
     let bytes = body::read(&app, body.take(), &parts.headers, bytes_max).await?;
     let lines = lines(&bytes, limits.batch_lines_max)?;
     app.limiter.take_lines(&caller, lines.len(), app.steady.now_ms())?;
-    let under_way: Vec<UnderWay> = lines.into_iter().map(|line| submit(&app, &caller, &market, levels, line)).collect();
+    let under_way: Vec<UnderWay> = lines.into_iter().map(|line| submit(&app, &caller, origin.as_deref(), &market, levels, line)).collect();
     let deadline = Instant::now() + limits.answer_deadline;
     let mut out = Vec::with_capacity(under_way.len().saturating_mul(640));
-    for UnderWay { key, answer } in under_way {
+    for UnderWay { key, attempt, answer } in under_way {
         let answered = match answer {
             Ok(answer) => app.until(deadline, answer).await.and_then(envelope::<Order>),
             Err(refusal) => Err(refusal),
         };
-        app.metrics.requests.count(RouteNumber::BATCH_LINE, outcome(&answered));
+        let outcome = outcome(&answered);
+        if let Some(attempt) = attempt {
+            attempt.end(outcome.into(), place_of(&answered));
+        }
+        app.metrics.requests.count(RouteNumber::BATCH_LINE, outcome);
         let line = show(key.as_ref(), answered);
         serde_json::to_writer(&mut out, &line).map_err(|_| Refusal::internal("an answer that is not JSON"))?;
         out.push(b'\n');
@@ -79,13 +85,17 @@ pub(crate) fn lines(bytes: &[u8], lines_max: usize) -> Result<Vec<&[u8]>, Refusa
     Ok(lines)
 }
 
-fn submit(app: &Arc<App>, caller: &Caller, market: &ShardId, levels: Levels, line: &[u8]) -> UnderWay {
+fn submit(app: &Arc<App>, caller: &Caller, origin: Option<&Origin>, market: &ShardId, levels: Levels, line: &[u8]) -> UnderWay {
     let (key, request) = read_line(caller, market, levels, line, app.limits.batch_line_bytes_max);
-    let allowed = request.and_then(|request| {
-        app.limiter.take_line(caller, &request.command.intent.principal, app.steady.now_ms())?;
+    let mut attempt = None;
+    let allowed = request.and_then(|mut request| {
+        let principal = &request.command.intent.principal;
+        attempt = Some(app.attempts.begin(principal, &request.command.intent.key, app.clock.now_ms()));
+        app.limiter.take_line(caller, principal, app.steady.now_ms())?;
+        request.command.origin = origin.cloned().map(Box::new);
         Ok(request)
     });
-    UnderWay { key, answer: allowed.map(|request| app.backend.submit(request)) }
+    UnderWay { key, attempt, answer: allowed.map(|request| app.backend.submit(request)) }
 }
 
 /// What a line asks for; its key is known even where the rest of it is wrong.
@@ -124,7 +134,12 @@ fn request(caller: &Caller, market: &ShardId, levels: Levels, key: &IdempotencyK
     let operation = ["place_order", market.name.as_str()];
     let fingerprint = fingerprint::of_json(&operation, order).map_err(|error| body::malformed(&error.to_string()))?;
     let intent = Intent { principal, key: key.clone(), fingerprint, expires_at: line.expires_at };
-    Ok(Request { shard: market.clone(), command: Command { intent, action: action.into() }, levels })
+    Ok(Request { shard: market.clone(), command: Command::new(intent, action), levels })
+}
+
+/// The entry's place, or that as of which the line was refused.
+fn place_of(answered: &Result<Envelope<Order>, Refusal>) -> Option<Position> {
+    answered.as_ref().map_or_else(Refusal::position, |answer| answer.result.position.parse().ok())
 }
 
 fn outcome(answered: &Result<Envelope<Order>, Refusal>) -> Result<Outcome, ErrorCode> {

@@ -38,13 +38,14 @@ pub(crate) async fn book(call: Box<Call>) -> Result<Reply, Refusal> {
         return Reply::feigned(&answer, StatusCode::CREATED);
     }
     let admit = core::Admit { candidate, email, level };
+    let command = call.of(intent, admit);
     let CommandCall { app, levels, .. } = call;
     let steps = {
         let app = Arc::clone(&app);
-        async move { booking::book(&app, sale, intent, admit, levels).await }
+        async move { booking::book(&app, sale, command, levels).await }
     };
     let answer = app.see_through(steps).await?;
-    Reply::command(&answer, StatusCode::CREATED, answer.replayed)
+    Ok(Reply::command(&answer, StatusCode::CREATED, answer.replayed)?.at(answer.result.position.parse().ok()))
 }
 
 /// Whether the candidate has a live booking: whoever has one passes the doors.

@@ -3,6 +3,7 @@
 pub(crate) mod acks;
 pub(crate) mod batch;
 pub(crate) mod bookings;
+pub(crate) mod history;
 pub(crate) mod instruments;
 pub(crate) mod journal;
 pub(crate) mod markets;
@@ -13,4 +14,4 @@ mod shared;
 pub(crate) mod status;
 
 pub use journal::COPIED_NOTES;
-pub(crate) use shared::envelope;
+pub(crate) use shared::{envelope, position};

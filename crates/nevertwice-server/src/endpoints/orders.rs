@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use nevertwice_api::wire;
 
-use super::envelope;
+use super::{envelope, position};
 use crate::call::Call;
 use crate::convert;
 use crate::refusal::Refusal;
@@ -14,7 +14,8 @@ pub(crate) async fn place(call: Box<Call>) -> Result<Reply, Refusal> {
     let call = call.command().await?;
     let action = convert::order(&call.body()?)?;
     let intent = call.intent(&["place_order", market.name.as_str()])?;
-    let answer = call.app.submit(market, intent, action.into(), call.levels).await?;
+    let answer = call.app.submit(market, call.of(intent, action), call.levels).await?;
+    let position = position(&answer);
     let envelope = envelope::<wire::Order>(answer)?;
-    Reply::command(&envelope, StatusCode::CREATED, envelope.replayed)
+    Ok(Reply::command(&envelope, StatusCode::CREATED, envelope.replayed)?.at(position))
 }

@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use nevertwice_api::wire::{Envelope, Read};
 use nevertwice_api::{Answer, ErrorCode};
-use nevertwice_core::{Action, Decision, Intent, Query, Rejection, ShardId, View};
+use nevertwice_core::{Action, Decision, Intent, Position, Query, Rejection, ShardId, View};
 use serde::Serialize;
 
 use crate::app::ReadOf;
@@ -35,12 +35,21 @@ pub(super) async fn submit<R: FromEntry>(
     fresh: StatusCode,
 ) -> Result<Reply, Refusal> {
     let smaller = convert::smaller(&action);
-    let answer = call.app.submit(shard, intent, action, call.levels).await?;
+    let answer = call.app.submit(shard, call.of(intent, action), call.levels).await?;
+    let position = position(&answer);
     let envelope = envelope::<R>(answer).map_err(|refusal| match smaller {
         Some(next) if refusal.code() == ErrorCode::AmountTooLarge => refusal.but_next(next),
         _ => refusal,
     })?;
-    Reply::command(&envelope, fresh, envelope.replayed)
+    Ok(Reply::command(&envelope, fresh, envelope.replayed)?.at(position))
+}
+
+/// The place of the entry that was made, now or before.
+pub(crate) const fn position(answer: &Answer) -> Option<Position> {
+    match &answer.decision {
+        Decision::Accepted(entry) | Decision::Replayed(entry) => Some(entry.position),
+        Decision::Rejected(_) => None,
+    }
 }
 
 /// What a decision says on the wire.

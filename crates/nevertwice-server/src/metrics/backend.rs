@@ -20,6 +20,7 @@ pub(super) struct BackendMetrics {
     snapshots: AtomicU64,
     snapshot: TimeHistogram,
     poisonings: AtomicU64,
+    audit_failures: AtomicU64,
 }
 
 impl Observer for Metrics {
@@ -41,6 +42,10 @@ impl Observer for Metrics {
 
     fn poisoned(&self) {
         self.backend.poisonings.fetch_add(1, Relaxed);
+    }
+
+    fn audit_failed(&self) {
+        self.backend.audit_failures.fetch_add(1, Relaxed);
     }
 }
 
@@ -79,6 +84,11 @@ impl BackendMetrics {
             ("nevertwice_journal_written_bytes", "Bytes written to the journal", &self.bytes),
             ("nevertwice_snapshots", "Snapshots written and verified", &self.snapshots),
             ("nevertwice_poisonings", "Failures of the journal, after which nothing is decided", &self.poisonings),
+            (
+                "nevertwice_audit_failures",
+                "Failures of the audit's files, after which the journal keeps everything until a restart",
+                &self.audit_failures,
+            ),
         ] {
             let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
             metric.encode_counter::<NoLabelSet, _, u64>(&counter.load(Relaxed), None)?;

@@ -34,7 +34,7 @@ fn operation(route: &Route) -> Operation {
         operation = operation.parameter(parameter(name, ParameterIn::Path, true, "see the summary"));
     }
     for (name, meaning) in route.query {
-        let needed = matches!(*name, "side" | "quantity");
+        let needed = matches!(*name, "side" | "quantity" | "principal" | "key");
         operation = operation.parameter(parameter(name, ParameterIn::Query, needed, meaning));
     }
     if route.keyed {
@@ -83,6 +83,8 @@ fn tag(path: &str) -> &'static str {
         "sales"
     } else if path.starts_with("/v1/journal") || path.starts_with("/v1/standby") {
         "copies"
+    } else if path.starts_with("/v1/") {
+        "history"
     } else if path.starts_with("/sandbox") {
         "sandbox"
     } else {

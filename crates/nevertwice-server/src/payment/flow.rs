@@ -2,8 +2,8 @@
 
 use nevertwice_api::{ErrorCode, Levels, wire};
 use nevertwice_core::{
-    AttachPayment, BeginPayment, BookingState, BookingView, ConfirmPayment, Decision, Event, PaymentId, Position, Query, Rejection,
-    ShardId, View,
+    Action, AttachPayment, BeginPayment, BookingState, BookingView, Command, ConfirmPayment, Decision, Event, Intent, Origin, PaymentId,
+    Position, Query, Rejection, ShardId, View,
 };
 use tokio::time::timeout;
 
@@ -31,9 +31,15 @@ pub(crate) enum Confirmation {
 
 /// Sees to it that a booking which can be paid has a payment and its page; whoever comes first does it. If that fails, the
 /// refusal says that the seat is held all the same.
-pub(crate) async fn ensure(app: &App, sale: &ShardId, now: BookingNow, levels: Levels) -> Result<BookingNow, Refusal> {
+pub(crate) async fn ensure(
+    app: &App,
+    sale: &ShardId,
+    now: BookingNow,
+    levels: Levels,
+    origin: Option<&Origin>,
+) -> Result<BookingNow, Refusal> {
     let held = wire::Booking::from(&now.view);
-    steps(app, sale, now, levels).await.map_err(|refusal| match refusal.code() {
+    steps(app, sale, now, levels, origin).await.map_err(|refusal| match refusal.code() {
         // These say by themselves what was done.
         ErrorCode::GatewayFailed | ErrorCode::Internal => refusal,
         _ => refusal
@@ -45,21 +51,21 @@ pub(crate) async fn ensure(app: &App, sale: &ShardId, now: BookingNow, levels: L
     })
 }
 
-async fn steps(app: &App, sale: &ShardId, mut now: BookingNow, levels: Levels) -> Result<BookingNow, Refusal> {
+async fn steps(app: &App, sale: &ShardId, mut now: BookingNow, levels: Levels, origin: Option<&Origin>) -> Result<BookingNow, Refusal> {
     if now.view.state == BookingState::Admitted {
-        now = begin(app, sale, now, levels).await?;
+        now = begin(app, sale, now, levels, origin).await?;
     }
     let is_payable = matches!(now.view.state, BookingState::Paying | BookingState::Closing);
     match now.view.payment.clone() {
-        Some(payment) if is_payable && now.view.url.is_none() => attach(app, sale, now, payment, levels).await,
+        Some(payment) if is_payable && now.view.url.is_none() => attach(app, sale, now, payment, levels, origin).await,
         _ => Ok(now),
     }
 }
 
-async fn begin(app: &App, sale: &ShardId, mut now: BookingNow, levels: Levels) -> Result<BookingNow, Refusal> {
+async fn begin(app: &App, sale: &ShardId, mut now: BookingNow, levels: Levels, origin: Option<&Origin>) -> Result<BookingNow, Refusal> {
     let booking = now.view.booking;
     let intent = own::intent("begin_payment", &booking.to_string())?;
-    let answer = app.submit(sale.clone(), intent, BeginPayment { booking }.into(), levels).await?;
+    let answer = app.submit(sale.clone(), from(origin, intent, BeginPayment { booking }), levels).await?;
     match answer.decision {
         Decision::Accepted(entry) => {
             let [Event::PaymentBegun(event)] = entry.events.as_slice() else {
@@ -75,6 +81,11 @@ async fn begin(app: &App, sale: &ShardId, mut now: BookingNow, levels: Levels) -
     }
 }
 
+/// A step of the server's on behalf of a request.
+fn from(origin: Option<&Origin>, intent: Intent, action: impl Into<Action>) -> Command {
+    Command::new(intent, action).with_origin(origin.cloned().map(Box::new))
+}
+
 /// Whether somebody else was there first, or the hold has ended: then it counts how the booking is now.
 const fn is_about_state(rejection: &Rejection) -> bool {
     matches!(
@@ -87,7 +98,14 @@ const fn is_about_state(rejection: &Rejection) -> bool {
     )
 }
 
-async fn attach(app: &App, sale: &ShardId, mut now: BookingNow, payment: PaymentId, levels: Levels) -> Result<BookingNow, Refusal> {
+async fn attach(
+    app: &App,
+    sale: &ShardId,
+    mut now: BookingNow,
+    payment: PaymentId,
+    levels: Levels,
+    origin: Option<&Origin>,
+) -> Result<BookingNow, Refusal> {
     let booking = now.view.booking;
     let session = Session { sale: sale.name.clone(), payment: payment.clone() };
     let url = ask(app, app.gateway.create(session)).await.map_err(|error| {
@@ -102,7 +120,7 @@ async fn attach(app: &App, sale: &ShardId, mut now: BookingNow, payment: Payment
     })?;
     let intent = own::intent("attach_payment", &booking.to_string())?;
     let action = AttachPayment { booking, payment, url: url.clone() };
-    let answer = app.submit(sale.clone(), intent, action.into(), levels).await?;
+    let answer = app.submit(sale.clone(), from(origin, intent, action), levels).await?;
     match answer.decision {
         Decision::Accepted(_) => {
             now.view.url = Some(url);
@@ -127,7 +145,7 @@ pub(crate) async fn read(app: &App, sale: &ShardId, booking: Position) -> Result
 pub(crate) async fn confirm(app: &App, sale: &ShardId, booking: Position, payment: &PaymentId) -> Result<Confirmation, Refusal> {
     let intent = own::intent("confirm", payment.as_str())?;
     let action = ConfirmPayment { booking, payment: payment.clone() };
-    let answer = app.submit(sale.clone(), intent, action.into(), Levels::NONE).await?;
+    let answer = app.submit(sale.clone(), Command::new(intent, action), Levels::NONE).await?;
     match answer.decision {
         Decision::Accepted(_) | Decision::Replayed(_) | Decision::Rejected(Rejection::AlreadyPaid) => Ok(Confirmation::Paid),
         Decision::Rejected(Rejection::AlreadyReleased) => Ok(Confirmation::TooLate),

@@ -144,6 +144,8 @@ fn the_page_about_the_api_is_up_to_date() {
          | `Idempotency-Key` | every command | 1 to 255 visible ASCII characters, in double quotes (RFC 8941) or bare: the second half of an intent |\n\
          | `Idempotency-Expires` | every command | milliseconds since 1970; from then on the intent is given up, and an unknown key is refused `intent_expired` |\n\
          | `Ack-Level` | every command | further levels that the answer has to have reached, separated by commas |\n\
+         | `traceparent` | all | the trace that the request is part of (W3C Trace Context); kept in the entry and the log. One that can't be read is ignored |\n\
+         | `traceresponse` | answers | in the form of a `traceparent`: the same trace, with the server's own step; where the request named a trace |\n\
          | `Idempotent-Replayed: true` | answers | what is told had happened before, with the same key; the status is 200 |\n\
          | `Retry-After` | answers | seconds after which the same request may be made again, with the same key |\n\n\
          A batch has a key, and may have a `principal` and an `expires_at`, in each of its lines; the headers of an intent are not\n\

@@ -11,6 +11,7 @@ mod documents;
 mod edges;
 mod faults;
 mod heads;
+mod history;
 mod house;
 mod keys;
 mod limits;

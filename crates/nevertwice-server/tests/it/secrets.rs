@@ -44,7 +44,7 @@ pub(crate) fn listen_to_log() {
     });
 }
 
-fn log() -> String {
+pub(crate) fn log() -> String {
     String::from_utf8_lossy(&LOG.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
 }
 

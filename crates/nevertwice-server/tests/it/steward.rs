@@ -56,7 +56,7 @@ async fn a_hold_whose_payment_never_began_is_released_at_its_end() {
         fingerprint: [1; 32],
         expires_at: None,
     };
-    let command = Command { intent, action: Admit { candidate, email: None, level }.into() };
+    let command = Command::new(intent, Admit { candidate, email: None, level });
     let request = Request { shard: ShardId::sale(Name::new("final").expect("a name")), command, levels: Levels::NONE };
     let Decision::Accepted(entry) = house.backend.submit(request).await.expect("an answer").decision else { panic!("it was not admitted") };
     let id = json!(entry.position.to_string());

@@ -34,7 +34,7 @@ pub(super) fn intent(number: u64) -> Intent {
 }
 
 pub(super) fn command(number: u64, action: impl Into<Action>) -> Command {
-    Command { intent: intent(number), action: action.into() }
+    Command::new(intent(number), action)
 }
 
 /// What opens the market, with so many instruments and accounts: the first commands of every benchmark.

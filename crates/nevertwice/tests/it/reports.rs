@@ -11,6 +11,7 @@ use nevertwice_core::{
 use nevertwice_local::clock::SystemClock;
 use nevertwice_local::storage::FileStorage;
 use nevertwice_local::{LocalBackend, LocalOptions};
+use serde_json::Value;
 use tempfile::TempDir;
 
 fn name(text: &str) -> Name {
@@ -31,7 +32,7 @@ fn folder(instruments: usize) -> TempDir {
     for (number, action) in std::iter::once(Action::from(open)).chain(listed).enumerate() {
         let key = IdempotencyKey::new(&format!("k-{number}")).expect("a key");
         let intent = Intent { principal: Principal::new("desk").expect("a principal"), key, fingerprint: [0; 32], expires_at: None };
-        let request = Request { shard: ShardId::market(name("cup")), command: Ask { intent, action }, levels: Levels::NONE };
+        let request = Request { shard: ShardId::market(name("cup")), command: Ask::new(intent, action), levels: Levels::NONE };
         runtime.block_on(backend.submit(request)).expect("it is decided");
         if number > 0 && number % 20 == 0 {
             runtime.block_on(backend.snapshot()).expect("a snapshot is made");
@@ -49,7 +50,9 @@ pub(crate) fn command(arguments: &[&str], data: &Path) -> Command {
 #[test]
 fn a_reader_that_leaves_early_is_no_failure() {
     let folder = folder(3);
-    for arguments in [&["journal", "inspect", "--entries"][..], &["verify"]] {
+    for arguments in
+        [&["journal", "inspect", "--entries"][..], &["verify"], &["audit"], &["explain", "--principal", "desk", "--key", "k-1"]]
+    {
         let (reader, writer) = std::io::pipe().expect("a pipe can be made");
         drop(reader);
         let output = command(arguments, folder.path()).stdout(writer).output().expect("the binary starts");
@@ -67,5 +70,58 @@ fn verify_says_which_shard_it_can_only_judge_from_its_records() {
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && text.ends_with("clean\n"), "{text}");
         assert_eq!(text.lines().any(|line| line == told), pruned, "{text}");
+    }
+}
+
+fn read(arguments: &[&str], data: &Path) -> String {
+    let output = command(arguments, data).output().expect("the binary starts");
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).expect("it is text")
+}
+
+#[test]
+fn the_audit_tells_what_the_journal_does_not_hold_any_more() {
+    let folder = folder(80);
+    let inspected = read(&["journal", "inspect", "--entries"], folder.path());
+    assert!(!inspected.contains("MarketOpened"), "the beginning of the journal has gone: {inspected}");
+    let text = read(&["audit"], folder.path());
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 81);
+    assert!(lines[0].contains("market/cup 1-1 open_market by somebody whose name was not kept as desk with k-0"), "{}", lines[0]);
+    assert!(lines[80].ends_with(r#"before nothing is known, after {"base":100,"slope":1,"state":"active"}"#), "{}", lines[80]);
+    let json = read(&["audit", "--json", "--shard", "market/cup"], folder.path());
+    let facts: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect();
+    assert_eq!((facts.len(), &facts[7]["about"]), (81, &Value::from("i-7")));
+    assert_eq!(read(&["audit", "--shard", "sale/cup"], folder.path()), "");
+
+    let file = std::fs::read_dir(folder.path()).expect("it can be listed").filter_map(|entry| Some(entry.ok()?.path()));
+    let file = file
+        .into_iter()
+        .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("audit-")))
+        .expect("it is there");
+    let mut bytes = std::fs::read(&file).expect("it can be read");
+    bytes[100] ^= 1;
+    std::fs::write(&file, bytes).expect("it can be written");
+    for (arguments, told) in [(["audit"], "FAULT"), (["verify"], "not clean")] {
+        let output = command(&arguments, folder.path()).output().expect("the binary starts");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(!output.status.success() && text.contains(told) && text.contains("audit-"), "{arguments:?}: {output:?}");
+    }
+}
+
+#[test]
+fn a_tap_is_explained_from_a_folder() {
+    let folder = folder(3);
+    let explain = |key: &str| read(&["explain", "--principal", "desk", "--key", key], folder.path());
+    let text = explain("k-2");
+    for told in ["It happened once: list_instrument at 1-3 of market/cup.", "A retry now", r#""instrument":"i-2""#, "its end"] {
+        assert!(text.contains(told), "{told}: {text}");
+    }
+    assert!(explain("k-9").contains("it never happened"));
+    let json = read(&["explain", "--json", "--principal", "desk", "--key", "k-2", "--shard", "market/cup"], folder.path());
+    let told: Value = serde_json::from_str(&json).expect("it is JSON");
+    assert_eq!((&told["found"][0]["position"], &told["attempts"]["seen"]), (&Value::from("1-3"), &Value::Array(Vec::new())));
+    for wrong in [&["explain", "--principal", "a b", "--key", "k"][..], &["explain", "--principal", "a", "--key", "k", "--shard", "cup"]] {
+        assert!(!command(wrong, folder.path()).output().expect("the binary starts").status.success(), "{wrong:?}");
     }
 }

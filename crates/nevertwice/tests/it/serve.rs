@@ -158,3 +158,29 @@ fn nonsense_does_not_start() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("credentials_required"));
     assert!(!data.exists(), "nothing was made");
 }
+
+#[test]
+#[cfg(unix)]
+fn a_running_server_tells_what_operators_did_and_what_became_of_a_tap() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let serving = Serving::start(&folder.path().join("data"), &[]);
+    assert_eq!(serving.ask("POST /v1/markets", MARKET).0, 201);
+    let url = format!("http://{}", serving.address);
+    let ask = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nevertwice"));
+        command.args(arguments).args(["--server", &url]).output().expect("the binary starts")
+    };
+    let text = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
+    let audit = ask(&["audit"]);
+    assert!(audit.status.success() && text(&audit).contains("open_market by local (operator) from 127.0.0.1 as local"), "{audit:?}");
+    let key = format!("k{}", MARKET.len());
+    let explained = ask(&["explain", "--principal", "local", "--key", &key]);
+    assert!(explained.status.success() && text(&explained).contains("accepted at 1-1"), "{explained:?}");
+    let file = folder.path().join("key");
+    std::fs::write(&file, "two words").expect("it can be written");
+    let refused = ask(&["audit", "--api-key-file", file.to_str().expect("a path is text")]);
+    assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("holds no key"), "{refused:?}");
+    assert!(serving.signal("-TERM").status.success());
+    let gone = ask(&["audit"]);
+    assert!(!gone.status.success() && String::from_utf8_lossy(&gone.stderr).contains("nobody listens"), "{gone:?}");
+}

@@ -210,7 +210,7 @@ impl Lane {
         let number = next(fresh);
         let intent =
             Intent { principal: principal(random.below(PRINCIPALS)), key: key(number), fingerprint: fingerprint_of(number), expires_at };
-        (Command { intent, action: planned.action }, at_ms)
+        (Command::new(intent, planned.action), at_ms)
     }
 
     /// Mostly none, or soon; sometimes at an edge.

@@ -113,7 +113,7 @@ pub(super) async fn perform(house: House, step: &Step, has_snapshots: bool) -> H
 async fn submit(house: &House, shard: ShardId, key: &str, action: Action) {
     let key = IdempotencyKey::new(key).expect("a key");
     let intent = Intent { principal: Principal::new("recorded").expect("a principal"), key, fingerprint: [9; 32], expires_at: None };
-    let request = Request { shard, command: Command { intent, action }, levels: Levels::NONE };
+    let request = Request { shard, command: Command { intent, action, origin: None }, levels: Levels::NONE };
     let answer = house.backend.submit(request).await.expect("it is decided");
     assert!(matches!(answer.decision, Decision::Accepted(_)), "{:?}", answer.decision);
 }
