@@ -15,6 +15,7 @@ use crate::config::{Config, Networks};
 use crate::convert;
 use crate::error::StartError;
 use crate::hosts::Hosts;
+use crate::machine::{Machine, ThisMachine};
 use crate::metrics::Metrics;
 use crate::payment::{PaymentGateway, Sandbox};
 use crate::refusal::Refusal;
@@ -37,6 +38,7 @@ pub(crate) struct App {
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) machine: Arc<dyn Machine>,
     pub(crate) gateway: Arc<dyn PaymentGateway>,
     /// The sandbox, if it is the gateway: its pages confirm payments on nobody's word but their own.
     pub(crate) sandbox: Option<Arc<Sandbox>>,
@@ -78,6 +80,7 @@ impl App {
             backend: parts.backend,
             metrics: parts.metrics,
             clock: parts.clock,
+            machine: parts.machine.unwrap_or_else(|| Arc::new(ThisMachine::new(&config.data))),
             gateway,
             sandbox,
             door,

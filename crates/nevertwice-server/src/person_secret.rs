@@ -18,9 +18,7 @@ use crate::error::StartError;
 pub fn load_or_create(path: &Path, data: &Path) -> Result<[u8; 32], StartError> {
     match File::open(path) {
         Ok(file) => load(path, file),
-        Err(error) if error.kind() == ErrorKind::NotFound && has_entries(data) => {
-            Err(refuse(path, format!("is missing, and {} holds data that were made with it", data.display())))
-        }
+        Err(error) if error.kind() == ErrorKind::NotFound && has_entries(data) => Err(missing(path, data)),
         Err(error) if error.kind() == ErrorKind::NotFound => create(path),
         Err(error) => Err(refuse(path, format!("can't be opened: {error}"))),
     }
@@ -35,16 +33,43 @@ const CHECK: &str = "person-key.check";
 /// # Errors
 /// If the secret is another one, or the file in the folder can't be read or written.
 pub fn check(path: &Path, data: &Path, secret: &[u8; 32]) -> Result<(), StartError> {
-    let own = HEXLOWER_PERMISSIVE.encode(&SaleKey::derive(secret, "").email(CHECK)) + "\n";
+    if !compare(path, data, secret)? {
+        let file = data.join(CHECK);
+        std::fs::write(&file, mark(secret)).map_err(|error| refuse(path, format!("can't be noted in {}: {error}", file.display())))?;
+    }
+    Ok(())
+}
+
+/// Whether a start would take the secret that is there, or make one. Nothing is written.
+///
+/// # Errors
+/// If a start would refuse it.
+pub fn inspect(path: &Path, data: &Path) -> Result<(), StartError> {
+    match File::open(path) {
+        Ok(file) => compare(path, data, &load(path, file)?).map(|_| ()),
+        Err(error) if error.kind() == ErrorKind::NotFound && !has_entries(data) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(missing(path, data)),
+        Err(error) => Err(refuse(path, format!("can't be opened: {error}"))),
+    }
+}
+
+/// Compares the secret with what the folder says of the right one. `false`: it says nothing yet.
+fn compare(path: &Path, data: &Path, secret: &[u8; 32]) -> Result<bool, StartError> {
     let file = data.join(CHECK);
     match std::fs::read_to_string(&file) {
-        Ok(known) if known == own => Ok(()),
+        Ok(known) if known == mark(secret) => Ok(true),
         Ok(_) => Err(refuse(path, format!("is not the one with which the data in {} were made", data.display()))),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            std::fs::write(&file, own).map_err(|error| refuse(path, format!("can't be noted in {}: {error}", file.display())))
-        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(refuse(path, format!("can't be compared with {}: {error}", file.display()))),
     }
+}
+
+fn mark(secret: &[u8; 32]) -> String {
+    HEXLOWER_PERMISSIVE.encode(&SaleKey::derive(secret, "").email(CHECK)) + "\n"
+}
+
+fn missing(path: &Path, data: &Path) -> StartError {
+    refuse(path, format!("is missing, and {} holds data that were made with it", data.display()))
 }
 
 fn has_entries(folder: &Path) -> bool {

@@ -77,6 +77,8 @@ pub struct Route {
     pub query: &'static [(&'static str, &'static str)],
     /// Whether it demands an idempotency key.
     pub keyed: bool,
+    /// Whether it asks the payment gateway, which may give no answer.
+    pub reaches_gateway: bool,
     pub(crate) handle: Handler,
 }
 
@@ -99,6 +101,7 @@ impl Route {
             status: 200,
             query: &[],
             keyed: false,
+            reaches_gateway: false,
             handle,
         }
     }
@@ -125,6 +128,10 @@ impl Route {
 
     const fn asks(self, query: &'static [(&'static str, &'static str)]) -> Self {
         Self { query, ..self }
+    }
+
+    const fn asks_gateway(self) -> Self {
+        Self { reaches_gateway: true, ..self }
     }
 
     const fn exchanges(self, request: Content, response: Content) -> Self {
@@ -241,7 +248,8 @@ pub(crate) static ROUTES: &[Route] = &[
     Route::post("/v1/sales/{sale}/bookings", "book", Service, |call| Box::pin(bookings::book(call)))
         .says("Books a seat: admits the candidate, and begins the payment; a replay of a released booking says so in `state`: book again with a new key")
         .takes("Book")
-        .creates("BookingAnswer"),
+        .creates("BookingAnswer")
+        .asks_gateway(),
     Route::get("/v1/sales/{sale}/bookings", "show_bookings", Operator, |call| Box::pin(bookings::page(call)))
         .says("All bookings, ended ones included, a piece of a scan at a time")
         .asks(&[CURSOR, LEVEL])
@@ -259,7 +267,8 @@ pub(crate) static ROUTES: &[Route] = &[
     Route::post("/v1/sales/{sale}/bookings/{booking}/release", "release_booking", Service, |call| Box::pin(bookings::release(call)))
         .says("Ends a booking released, once its payment is closed at the gateway; an operator need not name the owner")
         .takes("Release")
-        .shows("Envelope_Released"),
+        .shows("Envelope_Released")
+        .asks_gateway(),
     Route::get("/v1/sales/{sale}/acks/{position}", "await_sale", Principal, |call| Box::pin(acks::sale(call)))
         .says("Waits until a position of a sale has reached a level, and tells all that it has reached")
         .asks(&[("level", "the level to wait for; `decided` if absent")])
@@ -288,6 +297,9 @@ pub(crate) static ROUTES: &[Route] = &[
     Route::get("/openapi.json", "openapi", Anyone, |call| Box::pin(status::openapi(call)))
         .says("The OpenAPI document of this API")
         .exchanges(Content::Nothing, Content::Text("application/json")),
+    Route::get("/docs", "docs", Anyone, |call| Box::pin(status::docs(call)))
+        .says("The same document as a page for people")
+        .exchanges(Content::Nothing, Content::Html),
 ];
 
 /// All routes, for documents and tests.

@@ -15,6 +15,7 @@ use crate::app::App;
 use crate::config::Config;
 use crate::connection::{self, Service};
 use crate::error::StartError;
+use crate::machine::Machine;
 use crate::metrics::Metrics;
 use crate::payment::PaymentGateway;
 use crate::router::router;
@@ -37,6 +38,8 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     /// Where payments are made; the sandbox if absent. With another gateway there are no pages of the sandbox.
     pub gateway: Option<Arc<dyn PaymentGateway>>,
+    /// What tells how the machine is; the one that this runs on if absent.
+    pub machine: Option<Arc<dyn Machine>>,
     /// From what the keys of sales are made. The same as long as the data lives.
     pub person_secret: [u8; 32],
 }
@@ -45,7 +48,7 @@ impl Parts {
     /// A backend, the clock of the system, the sandbox for payments, and metrics of its own.
     #[must_use]
     pub fn new(backend: Arc<dyn Backend>, person_secret: [u8; 32]) -> Self {
-        Self { backend, metrics: Arc::new(Metrics::new()), clock: Arc::new(SystemClock), gateway: None, person_secret }
+        Self { backend, metrics: Arc::new(Metrics::new()), clock: Arc::new(SystemClock), gateway: None, machine: None, person_secret }
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use nevertwice_api::{Backend, Observer};
 use nevertwice_local::LocalBackend;
 use nevertwice_local::clock::Clock;
-use nevertwice_server::{Config, Metrics, Parts, PaymentGateway, Reloader, Server, open_local};
+use nevertwice_server::{Config, Machine, Metrics, Parts, PaymentGateway, Reloader, Server, open_local};
 use nevertwice_testkit::clock::ManualClock;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -34,6 +34,7 @@ pub(crate) struct House {
 pub(crate) struct Plan {
     pub(crate) config: Config,
     pub(crate) gateway: Option<Arc<dyn PaymentGateway>>,
+    pub(crate) machine: Option<Arc<dyn Machine>>,
     /// Puts something between the server and the backend.
     pub(crate) wrap: Box<dyn FnOnce(Arc<LocalBackend>) -> Arc<dyn Backend>>,
 }
@@ -48,7 +49,7 @@ impl Default for Plan {
             request_read_ms: 600_000,
             ..Config::default()
         };
-        Self { config, gateway: None, wrap: Box::new(|backend| backend) }
+        Self { config, gateway: None, machine: None, wrap: Box::new(|backend| backend) }
     }
 }
 
@@ -79,6 +80,7 @@ impl House {
         parts.metrics = metrics;
         parts.clock = Arc::clone(&clock) as Arc<dyn Clock>;
         parts.gateway = plan.gateway;
+        parts.machine = plan.machine;
         let server = Server::bind(&plan.config, parts).await.expect("the server binds");
         let (addr, reloader) = (server.addr(), server.reloader());
         let (stop, stopped) = oneshot::channel();

@@ -1,6 +1,9 @@
 //! The binary, as whoever starts it sees it.
 
 mod demo;
+mod doctor;
 mod key;
+mod manual;
+mod packaging;
 mod reports;
 mod serve;
