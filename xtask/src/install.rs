@@ -3,57 +3,96 @@
 //! Only programs that our tests start themselves belong here. A crate never does: cargo brings those.
 
 use std::env;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::step::Failure;
-use crate::workspace::{capture, stream};
+use crate::workspace::{Workspace, capture, stream};
 
-/// A program that must be found on the `PATH`, and the Debian package that brings it.
+/// A program that must be found on the `PATH` or in the folder of tools, and the Debian package that brings it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Need {
     program: &'static str,
     package: &'static str,
     used_for: &'static str,
+    /// The one file to take out of the package, where installing it would also start a service. Otherwise it is installed.
+    unpack: Option<&'static str>,
 }
 
-/// Nothing today: the embedded backend needs no server.
-const NEEDS: &[Need] = &[];
+const NEEDS: &[Need] = &[
+    Need { program: "promtool", package: "prometheus", used_for: "the tests of ops/alerts.yml", unpack: Some("usr/bin/promtool") },
+    Need { program: "systemd-analyze", package: "systemd", used_for: "the test of ops/nevertwice.service", unpack: None },
+];
 
 #[derive(Debug, PartialEq, Eq)]
 enum Plan {
     Nothing,
-    Install(Vec<&'static str>),
+    Fetch(Vec<Need>),
     Ask(Vec<Need>),
 }
 
-pub(crate) fn run() -> Result<String, Failure> {
-    match plan(NEEDS, on_path, is_root() && on_path("apt-get")) {
-        Plan::Nothing if NEEDS.is_empty() => Ok("nothing beyond the Rust toolchain is needed".into()),
+/// Where programs lie that were taken out of their packages. The tests look there first.
+pub(crate) fn tools(workspace: &Workspace) -> Result<PathBuf, Failure> {
+    Ok(workspace.metadata()?.target_directory.into_std_path_buf().join("tools"))
+}
+
+pub(crate) fn run(workspace: &Workspace) -> Result<String, Failure> {
+    let tools = tools(workspace)?;
+    let present = |program: &str| is_file(&tools.join(program)) || on_path(program);
+    match plan(NEEDS, present, is_root() && on_path("apt-get")) {
         Plan::Nothing => Ok(format!("all {} programs are there", NEEDS.len())),
-        Plan::Install(packages) => {
-            let remedy = "install these packages by hand, then run `cargo xtask test` again";
-            println!("installing {}", packages.join(", "));
-            stream(apt_get().arg("update"), remedy)?;
-            stream(apt_get().args(["install", "--yes", "--no-install-recommends"]).args(&packages), remedy)?;
-            match plan(NEEDS, on_path, false) {
+        Plan::Fetch(missing) => {
+            stream(apt_get().arg("update"), REMEDY)?;
+            for need in &missing {
+                println!("bringing {} from the package {}", need.program, need.package);
+                match need.unpack {
+                    None => stream(apt_get().args(["install", "--yes", "--no-install-recommends", need.package]), REMEDY)?,
+                    Some(file) => unpack(need, file, &tools)?,
+                }
+            }
+            match plan(NEEDS, present, false) {
                 Plan::Ask(missing) => Err(ask(&missing)),
-                Plan::Nothing | Plan::Install(_) => Ok(format!("installed {}", packages.join(", "))),
+                Plan::Nothing | Plan::Fetch(_) => Ok(format!("brought {}", programs(&missing))),
             }
         }
         Plan::Ask(missing) => Err(ask(&missing)),
     }
 }
 
-fn plan(needs: &[Need], present: impl Fn(&str) -> bool, may_install: bool) -> Plan {
+const REMEDY: &str = "bring what is missing by hand, so that it is on the PATH; then run `cargo xtask test` again";
+
+/// Takes one file out of a package, without installing it.
+fn unpack(need: &Need, file: &str, tools: &Path) -> Result<(), Failure> {
+    let broken = |error: std::io::Error| Failure::new(format!("{} could not be unpacked: {error}", need.package), REMEDY);
+    let folder = tools.join(format!("unpacking-{}", need.package));
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(broken)?;
+    }
+    fs::create_dir_all(&folder).map_err(broken)?;
+    stream(apt_get().args(["download", need.package]).current_dir(&folder), REMEDY)?;
+    let archive = fs::read_dir(&folder).map_err(broken)?.flatten().map(|entry| entry.path()).next();
+    let Some(archive) = archive else {
+        return Err(Failure::new(format!("nothing came for the package {}", need.package), REMEDY));
+    };
+    stream(Command::new("dpkg-deb").arg("-x").arg(&archive).arg(&folder), REMEDY)?;
+    fs::rename(folder.join(file), tools.join(need.program)).map_err(broken)?;
+    fs::remove_dir_all(&folder).map_err(broken)
+}
+
+fn plan(needs: &[Need], present: impl Fn(&str) -> bool, may_fetch: bool) -> Plan {
     let missing: Vec<Need> = needs.iter().copied().filter(|need| !present(need.program)).collect();
     if missing.is_empty() {
         Plan::Nothing
-    } else if may_install {
-        Plan::Install(missing.iter().map(|need| need.package).collect())
+    } else if may_fetch {
+        Plan::Fetch(missing)
     } else {
         Plan::Ask(missing)
     }
+}
+
+fn programs(needs: &[Need]) -> String {
+    needs.iter().map(|need| need.program).collect::<Vec<_>>().join(", ")
 }
 
 fn ask(missing: &[Need]) -> Failure {
@@ -64,7 +103,10 @@ fn ask(missing: &[Need]) -> Failure {
     let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
     Failure::new(
         what,
-        format!("on Debian or Ubuntu: `sudo apt-get install {}`; elsewhere, install them so that they are on the PATH", packages.join(" ")),
+        format!(
+            "on Debian or Ubuntu they are in the packages {}; elsewhere, install them so that they are on the PATH",
+            packages.join(", ")
+        ),
     )
 }
 
@@ -91,8 +133,8 @@ fn is_root() -> bool {
 mod tests {
     use super::*;
 
-    const CACHE: Need = Need { program: "cache-server", package: "cache", used_for: "the cache tests" };
-    const STORE: Need = Need { program: "store-server", package: "store", used_for: "the store tests" };
+    const CACHE: Need = Need { program: "cache-server", package: "cache", used_for: "the cache tests", unpack: None };
+    const STORE: Need = Need { program: "store-server", package: "store", used_for: "the store tests", unpack: None };
 
     #[test]
     fn what_is_there_is_left_alone() {
@@ -102,7 +144,7 @@ mod tests {
 
     #[test]
     fn only_what_is_missing_is_installed() {
-        assert_eq!(plan(&[CACHE, STORE], |program| program == "cache-server", true), Plan::Install(vec!["store"]));
+        assert_eq!(plan(&[CACHE, STORE], |program| program == "cache-server", true), Plan::Fetch(vec![STORE]));
     }
 
     #[test]
@@ -110,7 +152,7 @@ mod tests {
         assert_eq!(plan(&[CACHE, STORE], |_| false, false), Plan::Ask(vec![CACHE, STORE]));
         let text = ask(&[CACHE, STORE]).to_string();
         assert!(text.contains("store-server (the store tests)"), "{text}");
-        assert!(text.contains("sudo apt-get install cache store"), "{text}");
+        assert!(text.contains("in the packages cache, store"), "{text}");
     }
 
     #[test]

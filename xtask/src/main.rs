@@ -7,6 +7,7 @@ mod install;
 mod licences;
 mod lints;
 mod runner;
+mod schemathesis;
 mod step;
 mod suite;
 mod tidy;

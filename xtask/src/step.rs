@@ -5,7 +5,7 @@ use std::fmt;
 use clap::Subcommand;
 
 use crate::workspace::Workspace;
-use crate::{licences, lints, suite, tidy, walls};
+use crate::{licences, lints, schemathesis, suite, tidy, walls};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
 pub(crate) enum Step {
@@ -23,11 +23,14 @@ pub(crate) enum Step {
     Docs,
     /// Install what the tests need, run all of them, count them
     Test,
+    /// Ask a running server what its OpenAPI document lets one ask, and hold its answers to it
+    Schemathesis,
 }
 
 impl Step {
     /// In the order that `ci` runs them: what is cheap first.
-    pub(crate) const ALL: [Self; 7] = [Self::Fmt, Self::Tidy, Self::Walls, Self::Licences, Self::Clippy, Self::Docs, Self::Test];
+    pub(crate) const ALL: [Self; 8] =
+        [Self::Fmt, Self::Tidy, Self::Walls, Self::Licences, Self::Clippy, Self::Docs, Self::Schemathesis, Self::Test];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -38,6 +41,7 @@ impl Step {
             Self::Clippy => "clippy",
             Self::Docs => "docs",
             Self::Test => "test",
+            Self::Schemathesis => "schemathesis",
         }
     }
 
@@ -50,6 +54,7 @@ impl Step {
             Self::Licences => licences::run(workspace),
             Self::Clippy => lints::clippy(workspace),
             Self::Docs => lints::docs(workspace),
+            Self::Schemathesis => schemathesis::run(workspace),
             Self::Test => return suite::run(workspace),
         };
         Report { verdict, closing: None }

@@ -27,6 +27,10 @@ pub trait Observer: Send + Sync + 'static {
     fn poisoned(&self);
     /// What operators did is not copied out of the journal any more, until a restart; the journal keeps it, and grows.
     fn audit_failed(&self) {}
+    /// The clock was found `by_ms` milliseconds behind the latest instant that it had shown, or that is recorded; 0: it no longer
+    /// is. Told whenever the figure changes. A shard's time does not run backwards: until the clock has caught up, holds do not
+    /// end and intents are not given up.
+    fn clock_behind(&self, _by_ms: i64) {}
 }
 
 /// Hears nothing.

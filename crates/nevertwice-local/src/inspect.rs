@@ -55,6 +55,14 @@ pub struct Contents {
     pub damage: Option<Damage>,
 }
 
+/// The end of a journal.
+pub struct Last {
+    /// The last entry that is in it, if there is one.
+    pub entry: Option<Entry>,
+    /// A bad frame where none may be.
+    pub damage: Option<Damage>,
+}
+
 impl Inspection {
     /// Opens the folder, unless a process runs on it.
     pub fn open(storage: Arc<dyn Storage>) -> Result<Inspection, OpenError> {
@@ -96,6 +104,28 @@ impl Inspection {
     /// Where the frames lie.
     pub fn frames(&self) -> Result<Vec<FrameRef>, OpenError> {
         Ok(self.recovery()?.0.frames().to_vec())
+    }
+
+    /// The last entry, without making any states.
+    pub fn last_entry(&self) -> Result<Last, OpenError> {
+        let (recovery, damage) = self.recovery()?;
+        let Some(last) = recovery.frames().iter().rev().find(|frame| frame.entries > 0).copied() else {
+            return Ok(Last { entry: None, damage });
+        };
+        let unreadable = |what: String| Damage { segment: last.segment, offset: last.offset, what };
+        let mut found = None;
+        // Behind it there are only seals.
+        recovery.replay(last.batch.saturating_sub(1), |frame| {
+            found = Entries(frame.payload).last().map(|bytes| bytes.map(decode_entry)).or(found.take());
+            Ok::<(), std::convert::Infallible>(())
+        })?;
+        match found {
+            Some(Ok(Ok(entry))) => Ok(Last { entry: Some(entry), damage }),
+            Some(Ok(Err(DecodeError::TooNew { version, known }))) => Err(OpenError::too_new(version, known)),
+            Some(Ok(Err(error))) => Ok(Last { entry: None, damage: Some(unreadable(error.to_string())) }),
+            Some(Err(bad)) => Ok(Last { entry: None, damage: Some(unreadable(bad.to_owned())) }),
+            None => Ok(Last { entry: None, damage }),
+        }
     }
 
     /// The states as a start of the server would have them: from the newest good snapshot and the frames after it.

@@ -18,6 +18,7 @@ use crate::convert;
 use crate::error::StartError;
 use crate::hosts::Hosts;
 use crate::limits::Limiter;
+use crate::machine::{Machine, ThisMachine};
 use crate::metrics::Metrics;
 use crate::payment::{PaymentGateway, Sandbox};
 use crate::refusal::Refusal;
@@ -47,6 +48,7 @@ pub(crate) struct App {
     pub(crate) journal_reads: Arc<Semaphore>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) machine: Arc<dyn Machine>,
     pub(crate) gateway: Arc<dyn PaymentGateway>,
     /// The sandbox, if it is the gateway: its pages confirm payments on nobody's word but their own.
     pub(crate) sandbox: Option<Arc<Sandbox>>,
@@ -100,6 +102,7 @@ impl App {
             journal_reads: Arc::new(Semaphore::new(JOURNAL_READS_MAX)),
             metrics: parts.metrics,
             clock: parts.clock,
+            machine: parts.machine.unwrap_or_else(|| Arc::new(ThisMachine::new(&config.data))),
             gateway,
             sandbox,
             door,

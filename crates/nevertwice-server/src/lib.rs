@@ -32,6 +32,7 @@ mod in_process;
 mod intent;
 mod limits;
 mod local;
+mod machine;
 mod metrics;
 mod named;
 mod openapi;
@@ -62,10 +63,14 @@ pub use explain::{Known, explain};
 pub use in_process::{InProcess, Sweeper};
 pub use limits::SteadyClock;
 pub use local::open_local;
+pub use machine::{DiskSpace, Machine, Readings, ThisMachine};
 pub use metrics::Metrics;
 pub use openapi::document as openapi_document;
 pub use payment::{Closed, GatewayError, PaymentGateway, PaymentStatus, Session};
-pub use person_secret::{check as check_person_secret, load_or_create as load_or_create_person_secret, note as note_person_secret};
+pub use person_secret::{
+    check as check_person_secret, inspect as inspect_person_secret, load_or_create as load_or_create_person_secret,
+    note as note_person_secret,
+};
 pub use remote::{Interrupt, Remote, RemoteError, Target};
 pub use routes::{Content, Method, Route, routes};
 pub use server::{Parts, Server};

@@ -18,9 +18,7 @@ use crate::error::StartError;
 pub fn load_or_create(path: &Path, data: &Path) -> Result<[u8; 32], StartError> {
     match File::open(path) {
         Ok(file) => load(path, file),
-        Err(error) if error.kind() == ErrorKind::NotFound && has_entries(data) => {
-            Err(refuse(path, format!("is missing, and {} holds data that were made with it", data.display())))
-        }
+        Err(error) if error.kind() == ErrorKind::NotFound && has_entries(data) => Err(missing(path, data)),
         Err(error) if error.kind() == ErrorKind::NotFound => create(path),
         Err(error) => Err(refuse(path, format!("can't be opened: {error}"))),
     }
@@ -38,6 +36,24 @@ const VERSION: u32 = 1;
 /// # Errors
 /// If the secret is another one, a later version noted it, or the file in the folder can't be read.
 pub fn check(path: &Path, data: &Path, secret: &[u8; 32]) -> Result<(), StartError> {
+    compare(path, data, secret)
+}
+
+/// Whether a start would take the secret that is there, or make one. Nothing is written.
+///
+/// # Errors
+/// If a start would refuse it.
+pub fn inspect(path: &Path, data: &Path) -> Result<(), StartError> {
+    match File::open(path) {
+        Ok(file) => compare(path, data, &load(path, file)?),
+        Err(error) if error.kind() == ErrorKind::NotFound && !has_entries(data) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(missing(path, data)),
+        Err(error) => Err(refuse(path, format!("can't be opened: {error}"))),
+    }
+}
+
+/// Compares the secret with what the folder says of the right one, if it says anything yet.
+fn compare(path: &Path, data: &Path, secret: &[u8; 32]) -> Result<(), StartError> {
     let file = data.join(CHECK);
     match std::fs::read_to_string(&file) {
         Ok(known) if known == noted(secret) => Ok(()),
@@ -83,6 +99,10 @@ fn noted(secret: &[u8; 32]) -> String {
 
 fn later_version(text: &str) -> Option<u32> {
     text.lines().next()?.strip_prefix("person-key ")?.parse().ok().filter(|version| *version > VERSION)
+}
+
+fn missing(path: &Path, data: &Path) -> StartError {
+    refuse(path, format!("is missing, and {} holds data that were made with it", data.display()))
 }
 
 fn has_entries(folder: &Path) -> bool {

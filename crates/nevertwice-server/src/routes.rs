@@ -83,6 +83,8 @@ pub struct Route {
     pub traffic: bool,
     /// Whether it is answered however much the server has to do; it takes no time.
     pub is_at_once: bool,
+    /// Whether it asks the payment gateway, which may give no answer.
+    pub reaches_gateway: bool,
     pub(crate) handle: Handler,
 }
 
@@ -107,6 +109,7 @@ impl Route {
             keyed: false,
             traffic: false,
             is_at_once: false,
+            reaches_gateway: false,
             handle,
         }
     }
@@ -141,6 +144,10 @@ impl Route {
 
     const fn at_once(self) -> Self {
         Self { is_at_once: true, ..self }
+    }
+
+    const fn asks_gateway(self) -> Self {
+        Self { reaches_gateway: true, ..self }
     }
 
     const fn exchanges(self, request: Content, response: Content) -> Self {
@@ -272,7 +279,8 @@ pub(crate) static ROUTES: &[Route] = &[
         .says("Books a seat: admits the candidate, and begins the payment; a replay of a released booking says so in `state`: book again with a new key")
         .takes("Book")
         .creates("BookingAnswer")
-        .carries_traffic(),
+        .carries_traffic()
+        .asks_gateway(),
     Route::get("/v1/sales/{sale}/bookings", "show_bookings", Operator, |call| Box::pin(bookings::page(call)))
         .says("All bookings, ended ones included, a piece of a scan at a time")
         .asks(&[CURSOR, LEVEL])
@@ -290,7 +298,8 @@ pub(crate) static ROUTES: &[Route] = &[
     Route::post("/v1/sales/{sale}/bookings/{booking}/release", "release_booking", Service, |call| Box::pin(bookings::release(call)))
         .says("Ends a booking released, once its payment is closed at the gateway; an operator need not name the owner")
         .takes("Release")
-        .shows("Envelope_Released"),
+        .shows("Envelope_Released")
+        .asks_gateway(),
     Route::get("/v1/sales/{sale}/acks/{position}", "await_sale", Principal, |call| Box::pin(acks::sale(call)))
         .says("Waits until a position of a sale has reached a level, and tells all that it has reached")
         .asks(&[("level", "the level to wait for; `decided` if absent")])
@@ -349,6 +358,9 @@ pub(crate) static ROUTES: &[Route] = &[
     Route::get("/openapi.json", "openapi", Anyone, |call| Box::pin(status::openapi(call)))
         .says("The OpenAPI document of this API")
         .exchanges(Content::Nothing, Content::Text("application/json")),
+    Route::get("/docs", "docs", Anyone, |call| Box::pin(status::docs(call)))
+        .says("The same document as a page for people")
+        .exchanges(Content::Nothing, Content::Html),
 ];
 
 /// All routes, for documents and tests.

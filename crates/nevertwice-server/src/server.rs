@@ -17,6 +17,7 @@ use crate::config::Config;
 use crate::connection::{self, Connector, Service};
 use crate::error::StartError;
 use crate::limits::{Connections, Place, SteadyClock};
+use crate::machine::Machine;
 use crate::metrics::Metrics;
 use crate::payment::PaymentGateway;
 use crate::router::router;
@@ -44,6 +45,8 @@ pub struct Parts {
     pub steady: Arc<dyn Clock>,
     /// Where payments are made; the sandbox if absent. With another gateway there are no pages of the sandbox.
     pub gateway: Option<Arc<dyn PaymentGateway>>,
+    /// What tells how the machine is; the one that this runs on if absent.
+    pub machine: Option<Arc<dyn Machine>>,
     /// From what the keys of sales are made. The same as long as the data lives.
     pub person_secret: [u8; 32],
 }
@@ -59,6 +62,7 @@ impl Parts {
             clock: Arc::new(SystemClock),
             steady: Arc::new(SteadyClock::default()),
             gateway: None,
+            machine: None,
             person_secret,
         }
     }

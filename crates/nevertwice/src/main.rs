@@ -6,9 +6,11 @@ mod bench;
 mod child;
 mod copies;
 mod demo;
+mod doctor;
 mod explain;
 mod journal;
 mod key;
+mod manual;
 mod output;
 mod restore;
 mod serve;
@@ -19,7 +21,7 @@ mod verify;
 use std::error::Error;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 // What grows with traffic is many small allocations that live for a day: measured, this allocator makes a decision with ten
 // million remembered keys a fifth cheaper than the system's.
@@ -56,8 +58,14 @@ enum Command {
     Backup(backup::BackupArgs),
     /// Makes a data folder out of a backup, which ends exactly at a position.
     Restore(restore::RestoreArgs),
+    /// Looks at the disk, the clock, the limits, the settings and the data folder, and says what each finding means.
+    Doctor(doctor::DoctorArgs),
     /// Measures how fast it is on this machine, beside baselines of the same run.
     Bench(bench::BenchArgs),
+    /// Writes the completions of a shell to standard output.
+    Completions(manual::CompletionsArgs),
+    /// Writes the manual page to standard output, or all pages into a folder.
+    Man(manual::ManArgs),
     /// Serves the baseline of `bench http`.
     #[command(hide = true)]
     BenchBare(bench::BareArgs),
@@ -74,7 +82,10 @@ fn main() -> ExitCode {
         Command::Key(command) => command.run(),
         Command::Backup(arguments) => arguments.run(),
         Command::Restore(arguments) => arguments.run(),
+        Command::Doctor(arguments) => arguments.run(),
         Command::Bench(arguments) => arguments.run(),
+        Command::Completions(arguments) => arguments.run(Arguments::command()),
+        Command::Man(arguments) => arguments.run(Arguments::command()),
         Command::BenchBare(arguments) => bench::serve_bare(&arguments).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {

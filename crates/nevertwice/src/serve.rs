@@ -21,7 +21,7 @@ use crate::stop;
 pub(crate) struct Arguments {
     /// The data folder.
     #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    pub(crate) data: Option<PathBuf>,
     /// The address to listen on; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
@@ -47,7 +47,7 @@ fn read_setting(text: &str) -> Result<(String, String), String> {
 }
 
 impl Arguments {
-    fn sources(&self) -> Result<Sources, StartError> {
+    pub(crate) fn sources(&self) -> Result<Sources, StartError> {
         let mut flags = self.settings.clone();
         let named = [
             ("data", self.data.as_ref().map(|path| path.display().to_string())),

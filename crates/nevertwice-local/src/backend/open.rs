@@ -123,6 +123,7 @@ impl LocalBackend {
             Arc::clone(&depth),
             Arc::clone(&handoff),
             clock,
+            Arc::clone(&observer),
             room.clone(),
             options.level,
             draw_seed(chance.as_ref())?,

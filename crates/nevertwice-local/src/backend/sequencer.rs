@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 
-use nevertwice_api::{Answer, Failure, Level, Levels, Reading, Request};
+use nevertwice_api::{Answer, Failure, Level, Levels, Observer, Reading, Request};
 use nevertwice_core::{Decision, Entry, Position, Query, ShardId, State, StateHash};
 
 use super::handoff::{Group, Handoff};
@@ -78,6 +78,11 @@ pub(crate) struct Sequencer {
     depth: Arc<AtomicUsize>,
     handoff: Arc<Handoff>,
     clock: Arc<dyn Clock>,
+    /// The latest instant that the clock has shown, or that is recorded.
+    latest_ms: i64,
+    /// How far the clock was behind it in the last turn.
+    behind_ms: i64,
+    observer: Arc<dyn Observer>,
     room: Room,
     level: Level,
     seed: Seed,
@@ -119,6 +124,7 @@ impl Sequencer {
         depth: Arc<AtomicUsize>,
         handoff: Arc<Handoff>,
         clock: Arc<dyn Clock>,
+        observer: Arc<dyn Observer>,
         room: Room,
         level: Level,
         seed: Seed,
@@ -126,6 +132,7 @@ impl Sequencer {
         states: States,
         limits: GroupLimits,
     ) -> Sequencer {
+        let latest_ms = states.last_at_ms();
         let shards = states.into_shards().map(|mut state| {
             state.adopt(epoch);
             // What was recovered is durable: the recovery synced it.
@@ -140,6 +147,9 @@ impl Sequencer {
             depth,
             handoff,
             clock,
+            latest_ms,
+            behind_ms: 0,
+            observer,
             room,
             level,
             seed,
@@ -184,7 +194,7 @@ impl Sequencer {
         // Looked at once all of the turn have arrived: a caller that has seen an answer may count on his next command not being
         // decided before it.
         self.now = Now {
-            at_ms: self.clock.now_ms(),
+            at_ms: self.read_clock(),
             durable_ticket: self.handoff.durable_ticket(),
             poisoned: self.handoff.poisoned(),
             full: self.room.left_bytes().is_some_and(|left| left < self.limits.room_bytes),
@@ -266,6 +276,18 @@ impl Sequencer {
             }
         }
         self.items.recv().ok()
+    }
+
+    /// What the clock shows. That it ran backwards is told, not mended: no shard's time does.
+    fn read_clock(&mut self) -> i64 {
+        let at_ms = self.clock.now_ms();
+        self.latest_ms = self.latest_ms.max(at_ms);
+        let behind_ms = self.latest_ms.saturating_sub(at_ms);
+        if behind_ms != self.behind_ms {
+            self.behind_ms = behind_ms;
+            self.observer.clock_behind(behind_ms);
+        }
+        at_ms
     }
 
     fn hand_over(&mut self) {

@@ -1,7 +1,7 @@
 //! Failed syncs, full disks, full queues.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use nevertwice_api::{Backend, Failure, GroupReport, Health, Level, Levels, Observer};
@@ -188,4 +188,40 @@ fn a_fault_in_the_syncer_stops_the_backend_and_hangs_nobody() {
     drop(backend);
     let (backend, _) = open(&storage).unwrap();
     assert!(matches!(submit(&backend, &opening()[0]).unwrap().decision, Decision::Replayed(_)));
+}
+
+#[derive(Default)]
+struct ClockWatcher(Mutex<Vec<i64>>);
+
+impl Observer for ClockWatcher {
+    fn group(&self, _report: GroupReport) {}
+    fn snapshot(&self, _records: u64, _took: Duration) {}
+    fn poisoned(&self) {}
+    fn clock_behind(&self, by_ms: i64) {
+        self.0.lock().unwrap().push(by_ms);
+    }
+}
+
+#[test]
+fn a_clock_that_runs_backwards_is_told_whenever_the_figure_changes() {
+    let storage = MemoryStorage::new(6);
+    let clock = Arc::new(ManualClock::new(START_MS));
+    let watcher = Arc::new(ClockWatcher::default());
+    let options = small_options();
+    let (backend, _) = LocalBackend::open(Arc::new(storage.clone()), clock.clone(), watcher.clone(), &options).unwrap();
+    for request in opening() {
+        accepted(submit(&backend, &request));
+    }
+    for now_ms in [START_MS + 500, START_MS + 100, START_MS + 100, START_MS + 499, START_MS + 500, START_MS + 501] {
+        clock.set(now_ms);
+        wait(backend.shards()).unwrap();
+    }
+    assert_eq!(*watcher.0.lock().unwrap(), [400, 1, 0]);
+    drop(backend);
+    // What is recorded counts as well, not only what this process has seen.
+    let watcher = Arc::new(ClockWatcher::default());
+    clock.set(START_MS - 30);
+    let (backend, _) = LocalBackend::open(Arc::new(storage), clock.clone(), watcher.clone(), &options).unwrap();
+    wait(backend.shards()).unwrap();
+    assert_eq!(*watcher.0.lock().unwrap(), [30]);
 }

@@ -1,8 +1,10 @@
 //! How the server is.
 
+use axum::http::StatusCode;
 use nevertwice_api::wire::Health as Shown;
 use nevertwice_api::{ErrorCode, Health, Level};
 use nevertwice_core::{Query, ShardKind, View};
+use std::sync::Arc;
 
 use crate::call::Call;
 use crate::metrics::{LiveOn, Scraped, ShardAt};
@@ -45,8 +47,11 @@ pub(crate) async fn metrics(call: Box<Call>) -> Result<Reply, Refusal> {
         }
         shards.push(ShardAt { shard: shard.to_string(), position: read.position });
     }
+    // A file system may take its time, and this thread has others to serve.
+    let machine = Arc::clone(&app.machine);
+    let machine = tokio::task::spawn_blocking(move || machine.read()).await.unwrap_or_default();
     let (under_way, waiting) = app.limiter.counts();
-    let scraped = Scraped { status: app.backend.status(), under_way, waiting, shards, live };
+    let scraped = Scraped { status: app.backend.status(), machine, under_way, waiting, shards, live };
     match app.metrics.text(scraped) {
         Ok(text) => Ok(Reply::other("application/openmetrics-text; version=1.0.0; charset=utf-8", text.into_bytes())),
         Err(_) => Err(Refusal::new(ErrorCode::Internal, "The metrics could not be written", "Tell the operator")),
@@ -55,4 +60,8 @@ pub(crate) async fn metrics(call: Box<Call>) -> Result<Reply, Refusal> {
 
 pub(crate) async fn openapi(_call: Box<Call>) -> Result<Reply, Refusal> {
     Ok(Reply::other("application/json", crate::openapi::document().into_bytes()))
+}
+
+pub(crate) async fn docs(_call: Box<Call>) -> Result<Reply, Refusal> {
+    Ok(Reply::page(StatusCode::OK, crate::openapi::page()))
 }

@@ -1,6 +1,6 @@
 //! What the backend tells of its work.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use nevertwice_api::{GroupReport, Observer};
@@ -21,6 +21,8 @@ pub(super) struct BackendMetrics {
     snapshot: TimeHistogram,
     poisonings: AtomicU64,
     audit_failures: AtomicU64,
+    clock_behind_ms: AtomicI64,
+    clock_steps_back: AtomicU64,
 }
 
 impl Observer for Metrics {
@@ -46,6 +48,12 @@ impl Observer for Metrics {
 
     fn audit_failed(&self) {
         self.backend.audit_failures.fetch_add(1, Relaxed);
+    }
+
+    fn clock_behind(&self, by_ms: i64) {
+        if by_ms > self.backend.clock_behind_ms.swap(by_ms, Relaxed) {
+            self.backend.clock_steps_back.fetch_add(1, Relaxed);
+        }
     }
 }
 
@@ -89,10 +97,19 @@ impl BackendMetrics {
                 "Failures of the audit's files, after which the journal keeps everything until a restart",
                 &self.audit_failures,
             ),
+            ("nevertwice_clock_steps_back", "Times that the clock was found behind an instant that had been", &self.clock_steps_back),
         ] {
             let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
             metric.encode_counter::<NoLabelSet, _, u64>(&counter.load(Relaxed), None)?;
         }
-        Ok(())
+        let behind = Duration::from_millis(self.clock_behind_ms.load(Relaxed).try_into().unwrap_or(0));
+        encoder
+            .encode_descriptor(
+                "nevertwice_clock_behind_seconds",
+                "How far the clock is behind the latest instant that it had shown, or that is recorded",
+                None,
+                MetricType::Gauge,
+            )?
+            .encode_gauge(&behind.as_secs_f64())
     }
 }

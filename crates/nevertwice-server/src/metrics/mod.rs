@@ -5,12 +5,15 @@
 
 mod backend;
 mod histogram;
+mod machine;
 mod registry;
 mod requests;
 mod scrape;
+mod sweeps;
 mod watched;
 
 pub use registry::Metrics;
 pub(crate) use requests::RouteNumber;
 pub(crate) use scrape::{LiveOn, Scraped, ShardAt};
+pub(crate) use sweeps::Overdue;
 pub(crate) use watched::WatchedFile;

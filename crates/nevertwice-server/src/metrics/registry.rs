@@ -7,6 +7,7 @@ use prometheus_client::metrics::counter::Counter;
 
 use super::backend::BackendMetrics;
 use super::requests::Requests;
+use super::sweeps::Sweeps;
 use super::watched::WatchedMetrics;
 
 type Count = Counter<u64, AtomicU64>;
@@ -24,6 +25,7 @@ pub struct Metrics {
     pub(crate) payments_confirmed: Count,
     pub(crate) holders_paid: Count,
     pub(crate) steward_failures: Count,
+    pub(crate) sweeps: Sweeps,
     pub(super) backend: BackendMetrics,
     pub(super) watched: WatchedMetrics,
 }

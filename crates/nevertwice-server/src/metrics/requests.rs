@@ -31,7 +31,7 @@ impl RouteNumber {
     }
 }
 
-/// Outcomes that are no problem.
+/// Outcomes that are no problem, in the order of `Outcome`.
 const FINE: [&str; 4] = ["served", "accepted", "replayed", "feigned"];
 
 pub(crate) struct Requests(Vec<Endpoint>);
@@ -65,10 +65,7 @@ impl Requests {
     pub(crate) fn count(&self, RouteNumber(number): RouteNumber, outcome: Result<Outcome, ErrorCode>) {
         let Some(endpoint) = self.0.get(number) else { return };
         let counter = match outcome {
-            Ok(Outcome::Served) => endpoint.fine.first(),
-            Ok(Outcome::Accepted) => endpoint.fine.get(1),
-            Ok(Outcome::Replayed) => endpoint.fine.get(2),
-            Ok(Outcome::Feigned) => endpoint.fine.get(3),
+            Ok(outcome) => endpoint.fine.get(outcome as usize),
             Err(code) => endpoint.refused.get(code as usize),
         };
         if let Some(counter) = counter {
@@ -76,10 +73,14 @@ impl Requests {
         }
     }
 
-    /// How many answers said that their outcome is unknown. Each answer counts once, however many of its steps were late.
-    pub(super) fn unknown_outcomes(&self) -> u64 {
-        let of_each = self.0.iter().filter_map(|endpoint| endpoint.refused.get(ErrorCode::OutcomeUnknown as usize));
-        of_each.map(|counter| counter.load(Relaxed)).sum()
+    /// How many answers had that code, at all endpoints. Each answer counts once, however many of its steps were refused.
+    pub(super) fn refused_with(&self, code: ErrorCode) -> u64 {
+        self.0.iter().filter_map(|endpoint| endpoint.refused.get(code as usize)).map(|counter| counter.load(Relaxed)).sum()
+    }
+
+    /// How many answers were fine in that way, at all endpoints; lines of batches count each by itself.
+    pub(super) fn fine(&self, outcome: Outcome) -> u64 {
+        self.0.iter().map(|endpoint| endpoint.fine[outcome as usize].load(Relaxed)).sum()
     }
 
     pub(super) fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> std::fmt::Result {

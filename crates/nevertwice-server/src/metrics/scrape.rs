@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use nevertwice_api::{BackendStatus, Health};
+use nevertwice_api::{BackendStatus, ErrorCode, Health};
 use nevertwice_core::Position;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
@@ -12,11 +12,15 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
 use super::Metrics;
+use super::machine;
+use crate::machine::Readings;
+use crate::reply::Outcome;
 
 /// What was read for one scrape.
 #[derive(Debug)]
 pub(crate) struct Scraped {
     pub(crate) status: BackendStatus,
+    pub(crate) machine: Readings,
     pub(crate) under_way: u32,
     pub(crate) waiting: u32,
     pub(crate) shards: Vec<ShardAt>,
@@ -61,9 +65,17 @@ impl Collector for Scrape {
         metrics.requests.encode(&mut encoder)?;
         metrics.backend.encode(&mut encoder)?;
         metrics.watched.encode(&mut encoder)?;
-        encoder
-            .encode_descriptor("nevertwice_unknown_outcomes", "Answers that did not come in time", None, MetricType::Counter)?
-            .encode_counter::<NoLabelSet, _, u64>(&metrics.requests.unknown_outcomes(), None)?;
+        let requests = &metrics.requests;
+        // Each of these is there from the start, at zero: a rate over something that appears only when it happens misses its first time.
+        for (name, help, count) in [
+            ("nevertwice_accepted", "Commands that were accepted", requests.fine(Outcome::Accepted)),
+            ("nevertwice_replayed", "Commands that came again after they had been accepted", requests.fine(Outcome::Replayed)),
+            ("nevertwice_unknown_outcomes", "Answers that did not come in time", requests.refused_with(ErrorCode::OutcomeUnknown)),
+            ("nevertwice_overloaded", "Requests refused because too many were waiting", requests.refused_with(ErrorCode::Overloaded)),
+        ] {
+            let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            metric.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
+        }
         for (name, help, counter) in [
             (
                 "nevertwice_connections_refused",
@@ -81,18 +93,26 @@ impl Collector for Scrape {
         ] {
             counter.encode(encoder.encode_descriptor(name, help, None, MetricType::Counter)?)?;
         }
+        metrics.sweeps.encode(&mut encoder)?;
+        machine::encode(&self.scraped.machine, &mut encoder)?;
         self.encode_gauges(&mut encoder)
     }
 }
 
 impl Scrape {
     fn encode_gauges(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let Scraped { status, under_way, waiting, shards, live } = &self.scraped;
+        let Scraped { status, under_way, waiting, shards, live, .. } = &self.scraped;
         for (name, help, value) in [
             ("nevertwice_queue_depth", "Commands and reads that wait to be decided", status.queue_depth as u64),
             ("nevertwice_queue_depth_max", "How many may wait", status.queue_max as u64),
             ("nevertwice_journal_bytes", "Bytes of journal since the last snapshot", status.journal_bytes),
             ("nevertwice_ready", "1 while the backend decides", u64::from(status.health == Health::Ready)),
+            (
+                "nevertwice_poisoned",
+                "1 once the journal has failed: nothing is decided until a restart",
+                u64::from(status.health == Health::Poisoned),
+            ),
+            ("nevertwice_storage_full", "1 while there is no room for the journal", u64::from(status.health == Health::Full)),
             ("nevertwice_requests_under_way", "Requests under way", u64::from(*under_way)),
             ("nevertwice_requests_waiting", "Requests that wait for their turn", u64::from(*waiting)),
         ] {

@@ -2,6 +2,10 @@
 
 mod components;
 mod document;
+mod page;
 mod paths;
+mod responses;
+mod schemas;
 
 pub use document::document;
+pub(crate) use page::page;

@@ -1,13 +1,12 @@
 //! The paths, from the table of routes.
 
-use utoipa::openapi::header::HeaderBuilder;
 use utoipa::openapi::path::{HttpMethod, Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, Paths};
 use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
-use utoipa::openapi::response::{Response, ResponseBuilder};
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::{Content as MediaType, Ref, Required};
 
+use super::{responses, schemas};
 use crate::access::Access;
 use crate::routes::{Content, Method, ROUTES, Route};
 
@@ -28,8 +27,7 @@ fn operation(route: &Route) -> Operation {
         .summary(Some(route.summary))
         .tag(tag(route.path))
         .description(Some(format!("Who may ask: {}.", route.access.word())))
-        .response(route.status.to_string(), response(route.response, "Done"))
-        .response("default", problem());
+        .responses(responses::of(route));
     for name in placeholders(route.path) {
         operation = operation.parameter(parameter(name, ParameterIn::Path, true, "see the summary"));
     }
@@ -39,7 +37,6 @@ fn operation(route: &Route) -> Operation {
     }
     if route.keyed {
         operation = operation
-            .response("200", replayed(route))
             .parameter(parameter(
                 "Idempotency-Key",
                 ParameterIn::Header,
@@ -93,12 +90,8 @@ fn tag(path: &str) -> &'static str {
 }
 
 /// The names of a path's placeholders.
-fn placeholders(path: &str) -> impl Iterator<Item = &str> {
+pub(super) fn placeholders(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
-}
-
-fn text() -> Schema {
-    ObjectBuilder::new().schema_type(Type::String).into()
 }
 
 fn bytes() -> Schema {
@@ -111,46 +104,28 @@ fn parameter(name: &str, place: ParameterIn, required: bool, meaning: &str) -> P
         .parameter_in(place)
         .required(if required { Required::True } else { Required::False })
         .description(Some(meaning))
-        .schema(Some(text()))
+        .schema(Some(schemas::parameter(name)))
         .build()
 }
 
-fn media_type(content: Content) -> Option<(&'static str, MediaType)> {
+pub(super) fn media_type(content: Content) -> Option<(&'static str, MediaType)> {
     let of = |schema: &str| MediaType::new(Some(Ref::from_schema_name(schema)));
     match content {
         Content::Nothing => None,
         Content::Json(schema) => Some(("application/json", of(schema))),
         Content::Ndjson(schema) => Some(("application/x-ndjson", of(schema))),
-        Content::Html => Some(("text/html", MediaType::new(Some(text())))),
+        Content::Html => Some(("text/html", MediaType::new(Some(schemas::text())))),
         Content::Bytes => Some(("application/octet-stream", MediaType::new(Some(bytes())))),
-        Content::Text(media_type) => Some((media_type, MediaType::new(Some(text())))),
+        Content::Text("application/json") => Some(("application/json", MediaType::new(Some(schemas::any_object())))),
+        Content::Text(media_type) => Some((media_type, MediaType::new(Some(schemas::text())))),
     }
 }
 
 fn request(content: Content) -> Option<RequestBody> {
     let (name, media_type) = media_type(content)?;
-    Some(RequestBodyBuilder::new().content(name, media_type).required(Some(Required::True)).build())
-}
-
-fn response(content: Content, description: &str) -> Response {
-    let mut response = ResponseBuilder::new().description(description);
-    if let Some((name, media_type)) = media_type(content) {
-        response = response.content(name, media_type);
-    }
-    response.build()
-}
-
-fn replayed(route: &Route) -> Response {
-    let description = if route.status == 200 { "Done, now or before" } else { "It had been done before, with the same key" };
-    let header = HeaderBuilder::new().schema(Some(text())).description(Some("`true` on a replay")).build();
-    let (name, media_type) = media_type(route.response).unwrap_or(("application/json", MediaType::new(Some(text()))));
-    ResponseBuilder::new().description(description).header("Idempotent-Replayed", header).content(name, media_type).build()
-}
-
-fn problem() -> Response {
-    let media_type = MediaType::new(Some(Ref::from_schema_name("Problem")));
-    ResponseBuilder::new()
-        .description("It was not done; `code` and `detail` say why")
-        .content("application/problem+json", media_type)
-        .build()
+    let body = RequestBodyBuilder::new().content(name, media_type).required(Some(Required::True));
+    Some(match content {
+        Content::Ndjson(_) => body.description(Some("Lines, each a JSON text of that schema")).build(),
+        _ => body.build(),
+    })
 }

@@ -38,54 +38,69 @@ impl Closings {
         Ok(())
     }
 
-    /// Ends those of a sale of which the gateway says how.
-    pub(super) async fn close(&mut self, app: &App, sale: &ShardId) -> Result<(), Refusal> {
-        let Some(waiting) = self.0.get_mut(sale) else { return Ok(()) };
-        let mut failed = None;
+    /// Ends those of a sale of which the gateway says how. Told are the ones that should have ended and have not, and why the last
+    /// one of them failed, where it did.
+    pub(super) async fn close(&mut self, app: &App, sale: &ShardId) -> (u64, Option<Refusal>) {
+        let (mut overdue, mut failed) = (0, None);
+        let Some(waiting) = self.0.get_mut(sale) else { return (overdue, failed) };
         for booking in waiting.clone() {
             if app.is_stopping() {
-                return Ok(());
+                break;
             }
             match close_one(app, sale, booking).await {
-                Ok(true) => {
+                Ok(Closing::Ended) => {
                     waiting.remove(&booking);
                 }
-                Ok(false) => {}
+                Ok(Closing::InTime) => {}
+                Ok(Closing::Overdue) => overdue += 1,
                 // One that can't be ended now must not keep the others waiting.
-                Err(refusal) => failed = Some(refusal),
+                Err(refusal) => {
+                    overdue += 1;
+                    failed = Some(refusal);
+                }
             }
         }
-        failed.map_or(Ok(()), Err)
+        (overdue, failed)
     }
 }
 
-/// Ends one booking, if that is possible now. `true`: it has ended.
-async fn close_one(app: &App, sale: &ShardId, booking: Position) -> Result<bool, Refusal> {
+/// How a booking that waited is now.
+enum Closing {
+    Ended,
+    /// It waits, and may.
+    InTime,
+    /// It waits, and its grace is over.
+    Overdue,
+}
+
+/// Ends one booking, if that is possible now.
+async fn close_one(app: &App, sale: &ShardId, booking: Position) -> Result<Closing, Refusal> {
     let view = read_booking(app, sale, booking).await?.view;
-    let (BookingState::Closing, Some(payment)) = (view.state, view.payment.clone()) else { return Ok(true) };
+    let (BookingState::Closing, Some(payment)) = (view.state, view.payment.clone()) else { return Ok(Closing::Ended) };
     let session = Session { sale: sale.name.clone(), payment: payment.clone() };
     let status = match ask(app, app.gateway.status(session)).await {
         Ok(status) => status,
         Err(error) => {
             tracing::warn!(%sale, %booking, %error, "the booking keeps its seat until the gateway answers");
-            return Ok(false);
+            return Ok(if is_past_grace(app, &view) { Closing::Overdue } else { Closing::InTime });
         }
     };
     match status {
-        PaymentStatus::Paid => end_paid(app, sale, booking, &payment).await,
-        PaymentStatus::Open if !is_past_grace(app, &view) => Ok(false),
+        PaymentStatus::Paid => end_paid(app, sale, booking, &payment).await?,
+        PaymentStatus::Open if !is_past_grace(app, &view) => return Ok(Closing::InTime),
         PaymentStatus::Open | PaymentStatus::Declined => match close_payment(app, sale, &payment).await? {
-            Closed::Paid => end_paid(app, sale, booking, &payment).await,
-            Closed::Unpaid => end_released(app, sale, booking, payment).await,
+            Closed::Paid => end_paid(app, sale, booking, &payment).await?,
+            Closed::Unpaid => end_released(app, sale, booking, payment).await?,
         },
     }
+    Ok(Closing::Ended)
 }
 
 fn is_past_grace(app: &App, view: &BookingView) -> bool {
     app.clock.now_ms() >= view.hold_expires_at.saturating_add(app.closing_grace_ms)
 }
 
-async fn end_paid(app: &App, sale: &ShardId, booking: Position, payment: &PaymentId) -> Result<bool, Refusal> {
+async fn end_paid(app: &App, sale: &ShardId, booking: Position, payment: &PaymentId) -> Result<(), Refusal> {
     match confirm(app, sale, booking, payment).await? {
         Confirmation::Paid => {
             app.metrics.payments_confirmed.inc();
@@ -96,15 +111,15 @@ async fn end_paid(app: &App, sale: &ShardId, booking: Position, payment: &Paymen
             tracing::error!(%sale, %booking, %payment, "paid after its seat had been given back: to be refunded");
         }
     }
-    Ok(true)
+    Ok(())
 }
 
-async fn end_released(app: &App, sale: &ShardId, booking: Position, payment: PaymentId) -> Result<bool, Refusal> {
+async fn end_released(app: &App, sale: &ShardId, booking: Position, payment: PaymentId) -> Result<(), Refusal> {
     let intent = own::intent("release", payment.as_str())?;
     let action = ReleaseBooking { booking, owner: BookingOwner::Payment(payment), reason: ReleaseReason::PaymentFailed };
     if step(app, sale, intent, action.into()).await?.is_some() {
         app.metrics.payments_released.inc();
         tracing::info!(%sale, %booking, "released: its payment was not made");
     }
-    Ok(true)
+    Ok(())
 }

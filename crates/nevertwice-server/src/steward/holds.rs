@@ -8,22 +8,38 @@ use crate::app::App;
 use crate::own;
 use crate::refusal::Refusal;
 
-/// Ends the due holds of a sale, and tells which bookings now wait for what the gateway says.
-pub(super) async fn expire(app: &App, sale: &ShardId) -> Result<Vec<Position>, Refusal> {
+/// What came of the holds of a sale.
+pub(super) struct Expired {
+    /// Bookings that now wait for what the gateway says.
+    pub(super) closing: Vec<Position>,
+    /// Holds whose time is over and that could not be ended.
+    pub(super) overdue: u64,
+    /// Why the last of them could not.
+    pub(super) failed: Option<Refusal>,
+}
+
+/// Ends the due holds of a sale. Those that can't be ended now keep no others waiting.
+pub(super) async fn expire(app: &App, sale: &ShardId) -> Result<Expired, Refusal> {
     let at_ms = app.clock.now_ms();
-    let mut closing = Vec::new();
+    let mut expired = Expired { closing: Vec::new(), overdue: 0, failed: None };
     let mut cursor = Some(ScanCursor::default());
     while let Some(from) = cursor {
         let read = app.read(sale.clone(), Query::DueHolds { at_ms, cursor: from }, None).await?;
         let View::DueHolds(due, next) = read.view else { return Err(Refusal::internal("a view of another kind than its query")) };
         for bookings in due.bookings.chunks(EXPIRE_HOLDS_MAX) {
-            closing.extend(expire_some(app, sale, bookings).await?);
+            match expire_some(app, sale, bookings).await {
+                Ok(closing) => expired.closing.extend(closing),
+                Err(refusal) => {
+                    expired.overdue += bookings.len() as u64;
+                    expired.failed = Some(refusal);
+                }
+            }
         }
         cursor = next;
         // Between two pieces everybody else gets a turn.
         tokio::task::yield_now().await;
     }
-    Ok(closing)
+    Ok(expired)
 }
 
 async fn expire_some(app: &App, sale: &ShardId, bookings: &[Position]) -> Result<Vec<Position>, Refusal> {

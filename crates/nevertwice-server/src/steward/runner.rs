@@ -9,6 +9,7 @@ use tokio::time::{Duration, MissedTickBehavior, interval};
 use super::closings::Closings;
 use super::{holds, payouts};
 use crate::app::App;
+use crate::metrics::Overdue;
 use crate::refusal::Refusal;
 
 /// How many sweeps come between two looks at all bookings for those whose payment is to be closed. In between the steward
@@ -47,28 +48,34 @@ impl Steward {
             Err(refusal) => return self.failed(None, &refusal),
         };
         let look = self.sweeps.is_multiple_of(SWEEPS_A_LOOK);
+        let (mut overdue, mut complete) = (Overdue::default(), true);
         for shard in shards {
             if self.app.is_stopping() {
                 return;
             }
             let done = match shard.kind {
                 ShardKind::Market => payouts::pay(&self.app, &shard).await,
-                ShardKind::Sale => self.sweep_sale(&shard, look).await,
+                ShardKind::Sale => self.sweep_sale(&shard, look, &mut overdue).await,
             };
             if let Err(refusal) = done {
+                complete = false;
                 self.failed(Some(&shard), &refusal);
             }
         }
         self.sweeps = self.sweeps.wrapping_add(1);
+        self.app.metrics.sweeps.ended(overdue, complete);
     }
 
-    async fn sweep_sale(&mut self, sale: &ShardId, look: bool) -> Result<(), Refusal> {
-        let closing = holds::expire(&self.app, sale).await?;
-        self.closings.add(sale, closing);
+    async fn sweep_sale(&mut self, sale: &ShardId, look: bool, overdue: &mut Overdue) -> Result<(), Refusal> {
+        let expired = holds::expire(&self.app, sale).await?;
+        overdue.holds += expired.overdue;
+        self.closings.add(sale, expired.closing);
         if look {
             self.closings.look(&self.app, sale).await?;
         }
-        self.closings.close(&self.app, sale).await
+        let (waiting, failed) = self.closings.close(&self.app, sale).await;
+        overdue.closings += waiting;
+        failed.or(expired.failed).map_or(Ok(()), Err)
     }
 
     fn failed(&self, shard: Option<&ShardId>, refusal: &Refusal) {

@@ -89,6 +89,49 @@ fn section_up_to_date(name: &str, title: &str, text: &str) {
     up_to_date(name, &format!("{}{text}{}", &written[..start], &written[end..]));
 }
 
+#[tokio::test]
+async fn the_page_for_people_has_all_that_the_document_has_and_nothing_from_elsewhere() {
+    let house = House::open().await;
+    let page = house.get("/docs").await;
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    let document = document();
+    for route in routes() {
+        assert!(page.text.contains(&format!("id=\"{}\"", route.word)) && page.text.contains(route.path), "{route:?}");
+    }
+    let schemas = document["components"]["schemas"].as_object().expect("schemas");
+    for name in schemas.keys() {
+        assert!(page.text.contains(&format!("id=\"schema-{name}\"")), "{name}");
+    }
+    for link in page.text.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+        let leads = link == "/openapi.json" || link.strip_prefix('#').is_some_and(|id| page.text.contains(&format!("id=\"{id}\"")));
+        assert!(leads, "{link}");
+    }
+    for elsewhere in ["<script", "src=", "@import", "url(", "<link"] {
+        assert!(!page.text.contains(elsewhere), "{elsewhere}");
+    }
+}
+
+#[test]
+fn every_route_says_with_which_statuses_it_answers() {
+    let document = document();
+    let problem = "application/problem+json";
+    for route in routes() {
+        let operation = &document["paths"][route.path][route.method.word().to_lowercase()];
+        let responses = operation["responses"].as_object().expect("responses");
+        assert!(responses.contains_key(&route.status.to_string()) && !responses.contains_key("default"), "{route:?}");
+        for (status, response) in responses {
+            let refuses = status.starts_with(['4', '5']);
+            assert_eq!(response["content"].get(problem).is_some(), refuses, "{route:?} {status}");
+        }
+        for status in ["500", "503", "431"] {
+            assert!(responses.contains_key(status), "{route:?} {status}");
+        }
+    }
+    let order = &document["paths"]["/v1/markets/{market}/orders"]["post"];
+    assert_eq!(order["responses"]["503"]["headers"]["Retry-After"]["schema"]["type"], "integer");
+    assert_eq!(document["components"]["schemas"]["PlaceOrder"]["properties"]["quantity"]["minimum"], 1);
+}
+
 fn up_to_date(name: &str, text: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
     if std::env::var_os("UPDATE").is_some() {
@@ -130,7 +173,8 @@ fn the_page_about_the_settings_is_up_to_date() {
 fn the_page_about_the_api_is_up_to_date() {
     let mut text = String::from(
         "# The HTTP API\n\nThis page is made from the table of routes by a test (`crates/nevertwice-server/tests/it/documents.rs`). The\n\
-         server describes itself as well: `GET /openapi.json`.\n\n\
+         server describes itself as well: `GET /openapi.json` for programs, `GET /docs` for people; `cargo xtask schemathesis` holds it to\n\
+         that.\n\n\
          Bodies are JSON in UTF-8; unknown members are refused. Amounts, prices and quantities are whole numbers in the market's\n\
          unit. Every error is a problem (RFC 9457) of type `application/problem+json`, with a stable `code` whose page is at\n\
          `/errors/{code}`; the pages are also [here](errors/README.md). A head that is refused before there is a request has such an\n\

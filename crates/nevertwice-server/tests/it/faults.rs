@@ -9,7 +9,7 @@ use nevertwice_local::LocalBackend;
 use serde_json::json;
 
 use crate::client::Ask;
-use crate::house::{House, Plan};
+use crate::house::{House, Plan, eventually};
 
 const FINE: u8 = 0;
 const OVERLOADED: u8 = 1;
@@ -18,6 +18,7 @@ const FULL: u8 = 3;
 const SILENT: u8 = 4;
 const PANICS: u8 = 5;
 const AFTER_ADMISSION: u8 = 6;
+const NO_EXPIRY: u8 = 7;
 
 /// A backend in front of the real one, with trouble as it is told.
 struct Troubled {
@@ -58,6 +59,10 @@ impl Backend for Troubled {
         if is_payment && self.trouble.load(Ordering::SeqCst) == AFTER_ADMISSION {
             return Box::pin(std::future::ready(Err(Failure::Overloaded)));
         }
+        let is_expiry = matches!(request.command.action, nevertwice_core::Action::ExpireHolds(_));
+        if is_expiry && self.trouble.load(Ordering::SeqCst) == NO_EXPIRY {
+            return Box::pin(std::future::ready(Err(Failure::Overloaded)));
+        }
         self.failure().unwrap_or_else(|| self.backend.submit(request))
     }
     fn read(&self, shard: ShardId, query: Query, level: Option<Level>) -> BoxFuture<'static, Result<Reading, Failure>> {
@@ -83,8 +88,11 @@ impl Backend for Troubled {
 }
 
 async fn troubled() -> (House, Arc<AtomicU8>) {
+    troubled_at(Plan::default()).await
+}
+
+async fn troubled_at(mut plan: Plan) -> (House, Arc<AtomicU8>) {
     let trouble = Arc::new(AtomicU8::new(FINE));
-    let mut plan = Plan::default();
     plan.config.answer_deadline_ms = 100;
     let told = Arc::clone(&trouble);
     plan.wrap = Box::new(|backend| Arc::new(Troubled { backend, trouble: told }));
@@ -165,6 +173,27 @@ async fn trouble_after_the_admission_does_not_say_that_nothing_was_done() {
     trouble.store(FINE, Ordering::SeqCst);
     let replay = house.book("a", "A1", "north").await;
     assert_eq!((replay.status, &replay.json()["state"]["state"]), (200, &json!("paying")));
+}
+
+#[tokio::test]
+async fn holds_that_cannot_be_ended_are_counted_until_they_are() {
+    let mut plan = Plan::default();
+    plan.config.sweep_ms = 10;
+    let (house, trouble) = troubled_at(plan).await;
+    let house = house.with_sale().await;
+    house.book("a", "A1", "north").await.result();
+    house.book("b", "B2", "north").await.result();
+    trouble.store(NO_EXPIRY, Ordering::SeqCst);
+    house.later(600_000);
+    let overdue = async || house.metric("nevertwice_holds_overdue").await;
+    eventually("both are overdue", async || (overdue().await == 2.0).then_some(())).await;
+    // A sweep that failed in part is none to rely on.
+    let old = house.metric("nevertwice_sweep_age_seconds").await;
+    eventually("it ages", async || (house.metric("nevertwice_sweep_age_seconds").await > old).then_some(())).await;
+    assert!(house.metric("nevertwice_steward_failures_total").await >= 1.0);
+    trouble.store(FINE, Ordering::SeqCst);
+    eventually("none is", async || (overdue().await == 0.0).then_some(())).await;
+    assert_eq!(house.metric("nevertwice_holds_ended_total").await, 2.0);
 }
 
 #[tokio::test]

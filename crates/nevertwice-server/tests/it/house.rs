@@ -9,7 +9,7 @@ use nevertwice_local::clock::Clock;
 use nevertwice_local::journal::JournalOptions;
 use nevertwice_local::storage::FileStorage;
 use nevertwice_local::{LocalBackend, LocalOptions};
-use nevertwice_server::{Config, Metrics, Parts, PaymentGateway, Reloader, Server, open_local};
+use nevertwice_server::{Config, Machine, Metrics, Parts, PaymentGateway, Reloader, Server, open_local};
 use nevertwice_testkit::clock::ManualClock;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -38,6 +38,7 @@ pub(crate) struct Plan {
     pub(crate) gateway: Option<Arc<dyn PaymentGateway>>,
     /// Smaller segments than a server's.
     pub(crate) segment_bytes: Option<u64>,
+    pub(crate) machine: Option<Arc<dyn Machine>>,
     /// Puts something between the server and the backend.
     pub(crate) wrap: Box<dyn FnOnce(Arc<LocalBackend>) -> Arc<dyn Backend>>,
 }
@@ -52,7 +53,7 @@ impl Default for Plan {
             request_read_ms: 600_000,
             ..Config::default()
         };
-        Self { config, gateway: None, segment_bytes: None, wrap: Box::new(|backend| backend) }
+        Self { config, gateway: None, machine: None, segment_bytes: None, wrap: Box::new(|backend| backend) }
     }
 }
 
@@ -94,6 +95,7 @@ impl House {
         parts.clock = Arc::clone(&clock) as Arc<dyn Clock>;
         parts.steady = Arc::clone(&clock) as Arc<dyn Clock>;
         parts.gateway = plan.gateway;
+        parts.machine = plan.machine;
         let server = Server::bind(&plan.config, parts).await.expect("the server binds");
         let (addr, reloader) = (server.addr(), server.reloader());
         let (stop, stopped) = oneshot::channel();

@@ -18,6 +18,7 @@ struct Moody {
     fails: AtomicBool,
     paid: AtomicBool,
     created: AtomicUsize,
+    silent: AtomicBool,
 }
 
 impl PaymentGateway for Moody {
@@ -34,8 +35,14 @@ impl PaymentGateway for Moody {
     }
 
     fn status(&self, _session: Session) -> BoxFuture<'static, Result<PaymentStatus, GatewayError>> {
-        let paid = self.paid.load(Ordering::SeqCst);
-        Box::pin(async move { Ok(if paid { PaymentStatus::Paid } else { PaymentStatus::Open }) })
+        let (silent, paid) = (self.silent.load(Ordering::SeqCst), self.paid.load(Ordering::SeqCst));
+        Box::pin(async move {
+            match (silent, paid) {
+                (true, _) => Err(GatewayError("it says nothing".to_owned())),
+                (_, true) => Ok(PaymentStatus::Paid),
+                (_, false) => Ok(PaymentStatus::Open),
+            }
+        })
     }
 
     fn close(&self, _session: Session) -> BoxFuture<'static, Result<Closed, GatewayError>> {
@@ -250,4 +257,24 @@ async fn the_sandbox_forgets_a_declined_payment_at_a_restart_and_the_booking_not
     assert!(house.send(Ask::new("POST", format!("{}/decline", page(&declined)))).await.text.contains("was declined"));
     assert!(house.send(Ask::new("POST", format!("{}/pay", page(&declined)))).await.text.contains("is paid"));
     assert_eq!(house.booking(&declined["result"]["booking"]).await["state"], "paid");
+}
+
+#[tokio::test]
+async fn a_booking_of_which_the_gateway_says_nothing_is_overdue_from_the_end_of_its_grace_on() {
+    let gateway = Arc::new(Moody::default());
+    let mut plan = Plan { gateway: Some(Arc::clone(&gateway) as Arc<dyn PaymentGateway>), ..Plan::default() };
+    plan.config.sweep_ms = 10;
+    let house = House::with(plan).await.with_sale().await;
+    let booked = house.book("a", "A1", "north").await.json();
+    gateway.silent.store(true, Ordering::SeqCst);
+    house.later(600_000);
+    let state = async || house.booking(&booked["result"]["booking"]).await["state"].clone();
+    eventually("its hold has ended", async || (state().await == "closing").then_some(())).await;
+    assert_eq!(house.metric("nevertwice_closings_overdue").await, 0.0, "it may still be paid");
+    house.later(60_000);
+    eventually("it is overdue", async || (house.metric("nevertwice_closings_overdue").await == 1.0).then_some(())).await;
+    assert_eq!(state().await, "closing", "silence gives no seat back");
+    gateway.silent.store(false, Ordering::SeqCst);
+    eventually("it has ended", async || (house.metric("nevertwice_closings_overdue").await == 0.0).then_some(())).await;
+    assert_eq!(state().await, "released");
 }

@@ -2,7 +2,10 @@
 
 mod copies;
 mod demo;
+mod doctor;
 mod key;
+mod manual;
+mod packaging;
 mod reports;
 mod serve;
 mod upgrade;

@@ -19,7 +19,7 @@ fn name(text: &str) -> Name {
 }
 
 /// The data folder of a market with so many instruments, in small segments, with a snapshot after every twenty.
-fn folder(instruments: usize) -> TempDir {
+pub(crate) fn folder(instruments: usize) -> TempDir {
     let folder = TempDir::new().expect("a folder can be made");
     let storage = FileStorage::create(folder.path()).expect("it takes files");
     let mut options = LocalOptions::default();

@@ -42,7 +42,11 @@ impl Serving {
         Self { process: Mutex::new(process), address }
     }
 
-    fn ask(&self, head: &str, body: &str) -> (u16, Value) {
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    pub(crate) fn ask(&self, head: &str, body: &str) -> (u16, Value) {
         self.ask_as("", head, body)
     }
 

@@ -1,0 +1,203 @@
+//! What packages the server: the image, the compose file, the unit and the examples of settings, as far as they can be tried
+//! without the program that runs them.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use nevertwice_server::config::{Config, SETTINGS, Sources, load};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::serve::Serving;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn text(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The Dockerfile's instructions, each with the rest of its lines.
+fn instructions() -> Vec<(String, String)> {
+    let whole = text("Dockerfile").replace("\\\n", " ");
+    let lines = whole.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.map(|line| line.split_once(' ').unwrap_or((line, ""))).map(|(word, rest)| (word.to_owned(), rest.trim().to_owned())).collect()
+}
+
+/// The list of words of an instruction in exec form.
+fn words(list: &str) -> Vec<String> {
+    serde_json::from_str(list).unwrap_or_else(|error| panic!("{list}: {error}"))
+}
+
+fn one<'a>(instructions: &'a [(String, String)], word: &str) -> &'a str {
+    let found: Vec<&str> = instructions.iter().filter(|(known, _)| known == word).map(|(_, rest)| rest.as_str()).collect();
+    assert_eq!(found.len(), 1, "{word}");
+    found[0]
+}
+
+#[test]
+fn the_image_copies_what_is_there_and_is_not_left_out() {
+    let instructions = instructions();
+    let ignored = text(".dockerignore");
+    assert!(ignored.lines().any(|line| line == "*"), "only what is named gets into the context");
+    let taken: Vec<&str> = ignored.lines().filter_map(|line| line.strip_prefix('!')).collect();
+    let mut from_here = 0;
+    for (_, rest) in instructions.iter().filter(|(word, _)| word == "COPY") {
+        let mut words: Vec<&str> = rest.split_whitespace().collect();
+        if words.first().is_some_and(|word| word.starts_with("--from=")) {
+            continue;
+        }
+        words.pop().expect("a COPY has a destination");
+        for source in words {
+            from_here += 1;
+            assert!(root().join(source).exists(), "{source} is not there");
+            let first = source.split('/').next().unwrap_or(source);
+            let is_taken = taken.iter().any(|taken| taken.strip_suffix('*').map_or(*taken == first, |begin| first.starts_with(begin)));
+            assert!(is_taken, "{source} is left out by .dockerignore");
+        }
+    }
+    assert!(from_here >= 6);
+    // Whatever is made part of the binary from outside of the crates is copied before it is built.
+    for needed in ["docs", "data"] {
+        assert!(instructions.contains(&("COPY".to_owned(), format!("{needed} {needed}"))), "{needed}");
+    }
+}
+
+#[test]
+fn the_image_builds_as_this_workspace_asks_and_runs_as_nobody_in_particular() {
+    let instructions = instructions();
+    let stages: Vec<&str> = instructions.iter().filter(|(word, _)| word == "FROM").map(|(_, rest)| rest.as_str()).collect();
+    let [build, run] = stages[..] else { panic!("two stages: {stages:?}") };
+    let manifest = text("Cargo.toml");
+    let (_, version) = manifest.split_once("rust-version = \"").expect("a version of Rust");
+    let version = version.split('"').next().expect("its end");
+    assert!(build.starts_with(&format!("rust:{version}-")) && build.ends_with(" AS build"), "{build}");
+    assert!(run.starts_with("debian:") && run.contains("slim") && !run.contains("latest"), "{run}");
+    // What is linked in one must run in the other.
+    assert!(build.contains("bookworm") && run.contains("bookworm"));
+    let user = one(&instructions, "USER");
+    assert!(user.split(':').all(|id| id.parse::<u32>().is_ok_and(|id| id > 0)), "a number, so that it can be checked: {user}");
+    let last_stage = instructions.iter().rposition(|(word, _)| word == "FROM").expect("a stage");
+    let user_at = instructions.iter().position(|(word, _)| word == "USER").expect("a user");
+    assert!(
+        user_at > last_stage && !instructions[user_at..].iter().any(|(word, _)| word == "RUN" || word == "ADD"),
+        "nothing runs as another"
+    );
+    assert!(!instructions.iter().any(|(word, _)| word == "ADD"));
+    let no_secret = |rest: &str| !["_KEY=", "PASSWORD", "SECRET"].iter().any(|word| rest.contains(word));
+    assert!(instructions.iter().all(|(_, rest)| no_secret(rest)), "a secret in a layer stays there");
+    let started: Vec<String> = words(one(&instructions, "ENTRYPOINT")).into_iter().chain(words(one(&instructions, "CMD"))).collect();
+    assert_eq!(started[..2], ["nevertwice", "serve"]);
+    assert_eq!(started.last().map(String::as_str), Some("/etc/nevertwice/nevertwice.toml"));
+    let config = example("container.toml", &[("NEVERTWICE_OPERATOR_KEY", "0123456789abcdef")]);
+    let volumes = words(one(&instructions, "VOLUME"));
+    assert!(
+        config.data.starts_with(&volumes[0]) && config.person_key_path().starts_with(&volumes[0]),
+        "what has to stay lies in the volume"
+    );
+    assert_eq!(one(&instructions, "EXPOSE"), config.listen.port().to_string());
+}
+
+#[test]
+#[cfg(unix)]
+fn the_image_s_health_check_tells_a_ready_server_from_none() {
+    let instructions = instructions();
+    let (_, check) = one(&instructions, "HEALTHCHECK").split_once("CMD ").expect("a command");
+    let mut command = words(check);
+    let folder = TempDir::new().expect("a folder can be made");
+    let serving = Serving::start(&folder.path().join("data"), &[]);
+    let (_, port) = serving.address().rsplit_once(':').expect("a port");
+    let script = command.pop().expect("a script");
+    assert!(script.contains("/dev/tcp/127.0.0.1/8080"), "{script}");
+    let script = script.replace("8080", port);
+    let is_healthy = || {
+        let mut check = Command::new(&command[0]);
+        check.args(&command[1..]).arg(&script).output().expect("it starts").status.success()
+    };
+    assert!(is_healthy());
+    assert!(serving.signal("-TERM").status.success());
+    assert!(!is_healthy());
+}
+
+#[test]
+fn the_compose_file_gives_the_container_little_and_keeps_its_data() {
+    let compose: Value = serde_saphyr::from_str(&text("compose.yml")).expect("it is YAML");
+    let service = &compose["services"]["nevertwice"];
+    let config = example("container.toml", &[("NEVERTWICE_OPERATOR_KEY", "0123456789abcdef")]);
+    let volume = service["volumes"][0].as_str().expect("a volume");
+    let (name, at) = volume.split_once(':').expect("a name and a place");
+    assert!(compose["volumes"].as_object().expect("volumes").contains_key(name) && config.data.starts_with(at), "{volume}");
+    assert_eq!((&service["read_only"], &service["cap_drop"][0]), (&Value::Bool(true), &Value::from("ALL")));
+    assert_eq!(service["security_opt"][0], "no-new-privileges:true");
+    assert!(service["ulimits"]["nofile"].as_u64().expect("a limit") >= config.connections_max as u64 + 100);
+    let grace = service["stop_grace_period"].as_str().and_then(|grace| grace.strip_suffix('s')?.parse::<u64>().ok()).expect("seconds");
+    assert!(grace * 1_000 > config.drain_ms);
+    let port = service["ports"][0].as_str().expect("a port");
+    assert!(port.starts_with("127.0.0.1:") && port.ends_with(&format!(":{}", config.listen.port())), "{port}");
+    let environment = service["environment"].as_object().expect("settings");
+    for (variable, value) in environment {
+        let setting = variable.strip_prefix("NEVERTWICE_").expect(variable).to_lowercase();
+        assert!(SETTINGS.iter().any(|known| known.key == setting), "{variable}");
+        assert!(value.as_str().is_some_and(|value| value.starts_with(&format!("${{{variable}:"))), "it comes from outside: {variable}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn systemd_takes_the_unit_and_finds_it_closed() {
+    let unit = text("ops/nevertwice.service");
+    let folder = TempDir::new().expect("a folder can be made");
+    let file = folder.path().join("nevertwice.service");
+    // The binary is where it was built.
+    let here = unit.replace("/usr/local/bin/nevertwice", env!("CARGO_BIN_EXE_nevertwice"));
+    assert!(here != unit);
+    fs::write(&file, here).expect("it can be written");
+    for arguments in [&["verify", "--man=no"][..], &["security", "--offline=true", "--threshold=20", "--no-pager"]] {
+        let output = Command::new("systemd-analyze").args(arguments).arg(&file).output();
+        let output = output.unwrap_or_else(|error| panic!("systemd-analyze does not start ({error}): `cargo xtask test` brings it"));
+        let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{arguments:?}: {told}");
+    }
+    let set = |key: &str| unit.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix('=')).next_back().map(str::to_owned);
+    let config = Config::default();
+    assert!(set("LimitNOFILE").and_then(|files| files.parse::<usize>().ok()).expect("a limit") >= config.connections_max + 100);
+    let stop = set("TimeoutStopSec").and_then(|stop| stop.strip_suffix('s')?.parse::<u64>().ok()).expect("seconds");
+    assert!(stop * 1_000 > config.drain_ms);
+    assert!(set("User").is_some_and(|user| user != "root"));
+    let settings = example("behind-a-proxy.toml", &[]);
+    assert!(settings.data.starts_with(Path::new("/var/lib").join(set("StateDirectory").expect("a folder"))));
+}
+
+/// An example of settings, read like `serve` reads it.
+fn example(name: &str, environment: &[(&str, &str)]) -> Config {
+    let environment: HashMap<String, String> = environment.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let file = root().join("ops/config").join(name);
+    load(&Sources { file: Some(file), environment, ..Sources::default() }).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+#[test]
+fn each_example_of_settings_is_one_that_serve_takes() {
+    let mut seen = 0;
+    for file in fs::read_dir(root().join("ops/config")).expect("it can be listed").flatten() {
+        let name = file.file_name().into_string().expect("a name");
+        seen += 1;
+        // A container has its keys from the environment, and nothing starts without.
+        let environment: &[_] = if name == "container.toml" { &[("NEVERTWICE_SERVICE_KEY", "0123456789abcdef")] } else { &[] };
+        let config = example(&name, environment);
+        assert_ne!(config, Config::default(), "{name} says nothing");
+        let written = fs::read_to_string(file.path()).expect("it can be read");
+        assert!(written.starts_with("# "), "{name} does not say what it is for");
+        assert!(
+            !written.lines().any(|line| line.starts_with("operator_key") || line.starts_with("service_key")),
+            "{name}: a key in an example is used"
+        );
+        let page = text("docs/operation.md");
+        assert!(page.contains(&format!("ops/config/{name}")), "docs/operation.md does not name {name}");
+    }
+    assert!(seen >= 4);
+    let sources = Sources { file: Some(root().join("ops/config/container.toml")), ..Sources::default() };
+    assert!(load(&sources).is_err(), "an open address without keys is refused");
+}
