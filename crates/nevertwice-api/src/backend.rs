@@ -63,6 +63,10 @@ pub enum Failure {
     ShuttingDown,
     /// The position is not one of the shard's history.
     PositionUnknown,
+    /// Too few replicas confirm for the level that was asked for. Nothing was done by this attempt.
+    ReplicasShort,
+    /// This is a standby, which decides and reads nothing. Nothing was done.
+    StandbyFollows,
 }
 
 impl Failure {
@@ -77,6 +81,8 @@ impl Failure {
             Self::LevelUnavailable(_) => ErrorCode::LevelUnavailable,
             Self::ShuttingDown => ErrorCode::ShuttingDown,
             Self::PositionUnknown => ErrorCode::PositionUnknown,
+            Self::ReplicasShort => ErrorCode::ReplicasShort,
+            Self::StandbyFollows => ErrorCode::StandbyFollows,
         }
     }
 }

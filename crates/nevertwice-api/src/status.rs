@@ -11,6 +11,8 @@ pub enum Health {
     Full,
     /// It is stopping.
     Stopping,
+    /// It is a standby: it follows another server, and decides nothing.
+    Following,
 }
 
 /// How a backend is, for readiness and metrics.

@@ -135,6 +135,11 @@ pub(crate) fn write_small(storage: &dyn Storage, name: &str, bytes: &[u8]) -> Re
     storage.sync_folder().map_err(IoFailure::of("syncing the folder of", name))
 }
 
+/// The number of the journal in a folder that this process holds.
+pub(crate) fn folder_id(storage: &dyn Storage) -> Result<JournalId, OpenError> {
+    read_marker(storage)?.ok_or_else(|| OpenError::Marker { what: "there is none".to_owned() })
+}
+
 fn read_marker(storage: &dyn Storage) -> Result<Option<JournalId>, OpenError> {
     let bytes = match storage.read(MARKER) {
         Ok(bytes) => bytes,

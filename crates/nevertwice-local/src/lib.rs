@@ -3,6 +3,7 @@
 //! - [`LocalBackend`]: the sequencer that decides, the syncer that makes durable and answers, snapshots beside them.
 //! - [`feed`]: what a running backend shows of its journal, and [`source`]: where a copy is read from.
 //! - [`backup`]: copies of a journal up to a batch, and data folders made out of them.
+//! - [`standby`]: a folder that follows another server's journal, until it is promoted.
 //! - [`inspect`]: looks at a stopped or copied folder, and changes nothing.
 //! - [`states`]: all shards, out of a snapshot and frames.
 //! - [`folder`]: the data folder's marker (`format`) and its claim by one process.
@@ -34,6 +35,7 @@ pub mod journal;
 mod restore;
 pub mod snapshot;
 pub mod source;
+pub mod standby;
 pub mod states;
 pub mod storage;
 

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use nevertwice_core::{Position, ShardId};
+
 use crate::audit::{Trail, TrailFault};
 use crate::chance::{Chance, draw_seed};
 use crate::clock::{Clock, Stopwatch};
@@ -24,6 +26,10 @@ pub struct RestoreReport {
     pub entries: u64,
     /// The journal's part.
     pub journal: RecoveryReport,
+    /// The journal that the folder followed until now: it was a standby's, and this start promotes it.
+    pub followed: Option<JournalId>,
+    /// Where the shards are that it followed there, in the order of their names.
+    pub positions: Vec<(ShardId, Position)>,
     /// How long it took.
     pub took: Duration,
 }

@@ -8,6 +8,7 @@ use nevertwice_api::{Answer, Backend, Level, Levels, Request};
 use nevertwice_core::{Command, Name, Position, Query, ShardId, View};
 use nevertwice_local::clock::Clock;
 use nevertwice_local::feed::JournalHost;
+use nevertwice_local::standby::Standby;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{Duration, Instant, timeout, timeout_at};
 
@@ -44,6 +45,8 @@ pub(crate) struct App {
     pub(crate) backend: Arc<dyn Backend>,
     /// Where the journal is, if the backend has one that can be copied.
     pub(crate) journal: Option<Arc<dyn JournalHost>>,
+    /// What this server is as long as it is not promoted.
+    pub(crate) standby: Option<Arc<Standby>>,
     /// How many read its files at a time.
     pub(crate) journal_reads: Arc<Semaphore>,
     pub(crate) metrics: Arc<Metrics>,
@@ -99,6 +102,7 @@ impl App {
             explaining: Semaphore::new(1),
             backend: parts.backend,
             journal: parts.journal,
+            standby: parts.standby,
             journal_reads: Arc::new(Semaphore::new(JOURNAL_READS_MAX)),
             metrics: parts.metrics,
             clock: parts.clock,

@@ -56,19 +56,48 @@ pub fn inspect(path: &Path, data: &Path) -> Result<(), StartError> {
 fn compare(path: &Path, data: &Path, secret: &[u8; 32]) -> Result<(), StartError> {
     let file = data.join(CHECK);
     match std::fs::read_to_string(&file) {
-        Ok(known) if known == noted(secret) => Ok(()),
-        Ok(known) => Err(match later_version(&known) {
-            Some(version) => StartError::new(
-                ErrorCode::DataTooNew,
-                format!(
-                    "{} has version {version}, and this program reads up to {VERSION}. Nothing was started. Run the version that wrote it, or a newer one.",
-                    file.display()
-                ),
-            ),
-            None => refuse(path, format!("is not the one with which the data in {} were made", data.display())),
-        }),
+        Ok(known) => compare(path, &data.display().to_string(), secret, &known),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(refuse(path, format!("can't be compared with {}: {error}", file.display()))),
+    }
+}
+
+/// The same for what is noted elsewhere, in the folder of a server that is copied.
+///
+/// # Errors
+/// If the secret is another one, or a later version noted it.
+pub fn compare(path: &Path, place: &str, secret: &[u8; 32], known: &str) -> Result<(), StartError> {
+    if known == noted(secret) {
+        return Ok(());
+    }
+    Err(match later_version(known) {
+        Some(version) => StartError::new(
+            ErrorCode::DataTooNew,
+            format!(
+                "{CHECK} in {place} has version {version}, and this program reads up to {VERSION}. Nothing was started. Run the version that wrote it, or a newer one."
+            ),
+        ),
+        None => refuse(path, format!("is not the one with which the data in {place} were made")),
+    })
+}
+
+/// Whether the folder says with which secret its data were made.
+#[must_use]
+pub fn is_noted(data: &Path) -> bool {
+    data.join(CHECK).exists()
+}
+
+/// Reads the secret, and makes none.
+///
+/// # Errors
+/// If the file is missing, can't be read, or holds something else than 64 hexadecimal digits.
+pub fn load_existing(path: &Path) -> Result<[u8; 32], StartError> {
+    match File::open(path) {
+        Ok(file) => load(path, file),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(refuse(path, "is missing; copy the one of the server that is followed".to_owned()))
+        }
+        Err(error) => Err(refuse(path, format!("can't be opened: {error}"))),
     }
 }
 

@@ -150,6 +150,15 @@ impl From<Failure> for Refusal {
                 "Ask again with the same key; the server goes on by itself once there is space",
             ),
             Failure::OutcomeUnknown => Self::outcome_unknown(),
+            Failure::ReplicasShort => Self::with_detail(
+                code,
+                "Too few replicas confirm what is decided. This attempt did nothing; an earlier one with the same key may have been accepted and wait for its confirmation. Ask again with the same key.",
+            ),
+            Failure::StandbyFollows => Self::new(
+                code,
+                "This server is a standby: it copies another server, and decides and reads nothing",
+                "Ask the server that it copies, with the same key; if that one is lost, an operator promotes this one",
+            ),
         }
     }
 }

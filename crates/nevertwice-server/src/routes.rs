@@ -6,7 +6,7 @@ use nevertwice_api::BoxFuture;
 
 use crate::access::Access;
 use crate::call::Call;
-use crate::endpoints::{acks, batch, bookings, history, instruments, journal, markets, orders, pages, sales, status};
+use crate::endpoints::{acks, batch, bookings, history, instruments, journal, markets, orders, pages, sales, standby, status};
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 
@@ -332,6 +332,14 @@ pub(crate) static ROUTES: &[Route] = &[
             ("shard", "in this market or sale alone, as `market/NAME` or `sale/NAME`; in all if absent"),
         ])
         .shows("Explanation"),
+    Route::get("/v1/standby", "show_standby", Operator, |call| Box::pin(standby::show(call)))
+        .says("How a standby is; `not_standby` from any other server")
+        .asks(&[("hashes", "`true`: with the state hashes, which walks all states")])
+        .shows("Standby"),
+    Route::post("/v1/standby/promote", "promote", Operator, |call| Box::pin(standby::promote(call)))
+        .says("Makes a standby the server that decides; asked again, it says so again")
+        .takes("Promote")
+        .shows("Promoted"),
     Route::get("/sandbox/payments/{sale}/{payment}", "show_payment", Anyone, |call| Box::pin(pages::payment(call)))
         .says("The sandbox's page of a payment")
         .exchanges(Content::Nothing, Content::Html),

@@ -8,6 +8,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use nevertwice_api::{Backend, ErrorCode};
 use nevertwice_local::clock::{Clock, SystemClock};
 use nevertwice_local::feed::JournalHost;
+use nevertwice_local::standby::Standby;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::{Duration, MissedTickBehavior, interval, timeout};
@@ -37,6 +38,8 @@ pub struct Parts {
     pub backend: Arc<dyn Backend>,
     /// Where its journal is, for those who copy it; without it nobody can.
     pub journal: Option<Arc<dyn JournalHost>>,
+    /// What the backend is, if it is a standby: then it tells how it is, and can be promoted.
+    pub standby: Option<Arc<Standby>>,
     /// What is counted; give the same to the backend as its observer.
     pub metrics: Arc<Metrics>,
     /// Where instants come from.
@@ -58,6 +61,7 @@ impl Parts {
         Self {
             backend,
             journal: None,
+            standby: None,
             metrics: Arc::new(Metrics::new()),
             clock: Arc::new(SystemClock),
             steady: Arc::new(SteadyClock::default()),

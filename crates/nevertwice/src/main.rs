@@ -12,9 +12,11 @@ mod journal;
 mod key;
 mod manual;
 mod output;
+mod promote;
 mod restore;
 mod serve;
 mod source;
+mod standby;
 mod stop;
 mod verify;
 
@@ -60,6 +62,10 @@ enum Command {
     Restore(restore::RestoreArgs),
     /// Looks at the disk, the clock, the limits, the settings and the data folder, and says what each finding means.
     Doctor(doctor::DoctorArgs),
+    /// Follows another server's journal in a folder of its own, and decides nothing until it is promoted.
+    Standby(standby::StandbyArgs),
+    /// Makes a standby the server that decides.
+    Promote(promote::PromoteArgs),
     /// Measures how fast it is on this machine, beside baselines of the same run.
     Bench(bench::BenchArgs),
     /// Writes the completions of a shell to standard output.
@@ -74,6 +80,7 @@ enum Command {
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Serve(arguments) => return serve::run(&arguments),
+        Command::Standby(arguments) => return standby::run(&arguments),
         Command::Demo(arguments) => arguments.run(),
         Command::Verify(arguments) => arguments.run(),
         Command::Journal(command) => command.run(),
@@ -83,6 +90,7 @@ fn main() -> ExitCode {
         Command::Backup(arguments) => arguments.run(),
         Command::Restore(arguments) => arguments.run(),
         Command::Doctor(arguments) => arguments.run(),
+        Command::Promote(arguments) => arguments.run(),
         Command::Bench(arguments) => arguments.run(),
         Command::Completions(arguments) => arguments.run(Arguments::command()),
         Command::Man(arguments) => arguments.run(Arguments::command()),

@@ -81,10 +81,21 @@ fn serve(config: &Config) -> Result<(), StartError> {
     for bad in &report.bad_snapshots {
         tracing::warn!(snapshot = bad, "a snapshot does not count; the one before it does");
     }
+    if let Some(followed) = report.followed {
+        tracing::warn!(%followed, batch = report.journal.last_batch, epoch = backend.epoch(), "the folder was a standby's: it is promoted");
+    }
     let backend = Arc::new(backend);
     let mut parts = Parts::new(Arc::clone(&backend) as Arc<_>, person_secret);
     parts.journal = Some(Arc::clone(&backend) as Arc<_>);
     parts.metrics = metrics;
+    listen(config, parts)?;
+    backend.stop();
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Serves until told to stop.
+pub(crate) fn listen(config: &Config, parts: Parts) -> Result<(), StartError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| StartError {
         code: ErrorCode::Internal,
         detail: format!("No runtime could be made: {error}. Nothing was started."),
@@ -98,18 +109,14 @@ fn serve(config: &Config) -> Result<(), StartError> {
         let _ = std::io::stdout().write_all(line.as_bytes()).and_then(|()| std::io::stdout().flush());
         server.run(stop).await;
         Ok(())
-    })?;
-    drop(runtime);
-    backend.stop();
-    tracing::info!("stopped");
-    Ok(())
+    })
 }
 
 fn no_signals(error: std::io::Error) -> StartError {
     StartError { code: ErrorCode::Internal, detail: format!("Signals can't be heard: {error}. Nothing was started.") }
 }
 
-fn start_log(config: &Config) -> Result<(), StartError> {
+pub(crate) fn start_log(config: &Config) -> Result<(), StartError> {
     let filter = EnvFilter::try_new(&config.log).map_err(|error| StartError {
         code: ErrorCode::ConfigurationInvalid,
         detail: format!("`log` is no filter: {error}. Nothing was started. Write a level such as `info`, or targets with levels."),

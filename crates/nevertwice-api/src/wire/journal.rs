@@ -70,3 +70,57 @@ pub struct JournalReader {
     /// Whether it counts as there.
     pub live: bool,
 }
+
+/// How a standby is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Standby {
+    /// `connecting`, `installing`, `following`, `differs`, `failed`, `stopped`, or `promoted`.
+    pub phase: String,
+    /// What is in the way, for people; absent if nothing is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
+    /// The last batch that is durable here.
+    pub batch: u64,
+    /// The last batch that is applied here.
+    pub applied: u64,
+    /// The last batch that was durable at the server that is followed, when it last answered.
+    pub source_batch: u64,
+    /// How many batches are known of and not here.
+    pub lag_batches: u64,
+    /// How old what is here may be, in milliseconds; 0 while it follows and has all that it knows of.
+    pub lag_ms: u64,
+    /// How long the server that is followed has been silent, in milliseconds.
+    pub silent_ms: u64,
+    /// The shards here, in the order of their names.
+    pub shards: Vec<StandbyShard>,
+}
+
+/// A shard at a standby.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StandbyShard {
+    /// Which, `market/NAME` or `sale/NAME`.
+    pub shard: String,
+    /// The position of its last entry here.
+    pub position: String,
+    /// Its state hash there; absent unless it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_hash: Option<String>,
+}
+
+/// Promotes a standby. It has no members.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Promote {}
+
+/// What a standby became.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Promoted {
+    /// The last batch that it had of the server that it followed.
+    pub batch: u64,
+    /// The epoch of new entries: nobody can have used it.
+    pub epoch: u32,
+    /// The shards as they were then, in the order of their names.
+    pub shards: Vec<StandbyShard>,
+    /// Whether it had been promoted before.
+    pub replayed: bool,
+}

@@ -18,7 +18,7 @@ mod sale;
 pub use audit::{AuditFact, AuditPage, Caller};
 pub use common::{AckLevels, Envelope, Health, Read};
 pub use explain::{Attempt, Attempts, Explanation, JournalRead, Later, Told};
-pub use journal::{JournalListing, JournalNote, JournalReader, JournalSegment, JournalSnapshot};
+pub use journal::{JournalListing, JournalNote, JournalReader, JournalSegment, JournalSnapshot, Promote, Promoted, Standby, StandbyShard};
 pub use market::{
     Account, AccountClass, AccountOpened, BatchAnswer, BatchOrder, FreezeInstrument, HoldersPaid, Holding, HoldingPage, Instrument,
     InstrumentFrozen, InstrumentListed, InstrumentPage, InstrumentRepriced, InstrumentSettled, InstrumentState, ListInstrument, Market,

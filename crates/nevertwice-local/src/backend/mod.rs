@@ -20,5 +20,6 @@ mod syncer;
 pub use open::LocalBackend;
 pub use options::LocalOptions;
 pub use snapshots::SnapshotReport;
+pub(crate) use snapshots::{Snapshots, Wish};
 #[cfg(feature = "stepped")]
 pub use stepped::{SteppedBackend, Written};

@@ -19,10 +19,11 @@ use crate::chance::{Chance, SystemChance, draw_seed};
 use crate::clock::Clock;
 use crate::error::{IoFailure, OpenError};
 use crate::feed::{JournalFeed, JournalHost, Readers};
-use crate::folder::Folder;
+use crate::folder::{Folder, draw_epoch};
 use crate::history::LocalHistory;
 use crate::journal::{JournalReader, Room};
 use crate::restore::{RestoreReport, check_clock, restore};
+use crate::standby::Following;
 use crate::storage::Storage;
 
 /// How many commands and reads are decided before they are handed on. Less than a group, so that the syncer does not wait for
@@ -91,6 +92,11 @@ impl LocalBackend {
     ) -> Result<Assembled, OpenError> {
         options.check()?;
         let folder = Folder::claim_with(storage, chance.as_ref())?;
+        let following = Following::read(folder.storage().as_ref())?;
+        if following.is_some_and(|following| following.behind.is_none()) {
+            let what = "it is a standby's, and its first copy was never finished".to_owned();
+            return Err(OpenError::NotServable { what });
+        }
         let restored = restore(folder.storage(), folder.id(), chance.as_ref())?;
         if let Some(damage) = restored.damage {
             return Err(damage.into());
@@ -100,7 +106,17 @@ impl LocalBackend {
         }
         let trail = restored.trail;
         check_clock(&restored.states, clock.as_ref(), options.clock_ahead_ms_max)?;
-        let journal = restored.recovery.finish(&options.journal)?;
+        let (mut recovery, mut report) = (restored.recovery, restored.report);
+        if let Some(following) = &following {
+            report.followed = Some(following.journal);
+            report.positions = restored.states.shards().map(|state| (state.shard().clone(), state.position())).collect();
+            recovery.raise_epoch(draw_epoch(recovery.last_epoch(), chance.as_ref())?);
+        }
+        let journal = recovery.finish(&options.journal)?;
+        if following.is_some() {
+            // The seal of the new epoch is durable: what was followed is another history from here on.
+            Following::remove(folder.storage().as_ref())?;
+        }
 
         let group_bytes_max = options.group_bytes_max();
         let room_bytes = options.journal.segment_bytes.min(8 * group_bytes_max as u64);
@@ -172,7 +188,7 @@ impl LocalBackend {
             threads: Mutex::default(),
             _folder: folder,
         };
-        Ok(Assembled { backend, sequencer, syncer, snapshots, report: restored.report })
+        Ok(Assembled { backend, sequencer, syncer, snapshots, report })
     }
 
     /// Makes a snapshot now, unless nothing has happened since the last one.

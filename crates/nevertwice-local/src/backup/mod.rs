@@ -17,8 +17,8 @@ mod run;
 mod segments;
 
 pub use error::BackupError;
-pub(crate) use manifest::is_backup;
 pub use manifest::{Manifest, ShardAt, StoredSnapshot};
+pub(crate) use manifest::{is_backup, is_note};
 pub use reader::{BackupReader, shards_at};
 pub use restore::{Goal, Restored, restore_to};
 pub use run::{BackupProgress, BackupReport, back_up};

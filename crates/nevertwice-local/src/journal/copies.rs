@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::frame::{FrameBuffer, HEADER_BYTES, Header};
 use super::options::JournalOptions;
+use super::reach::Reach;
 use super::reader::Frame;
 use super::scan::Floor;
 use super::segment::make_segment;
@@ -65,6 +66,11 @@ impl Journal {
     pub(crate) fn close_in(mut self, epoch: u32) -> Result<(), AppendError> {
         self.epoch = epoch;
         self.close()
+    }
+
+    /// Ends a copy that is gone on with: no batch of its own, only how far it reaches.
+    pub(crate) fn leave(self) -> Result<(), IoFailure> {
+        Reach(self.durable()).write(self.storage().as_ref())
     }
 
     /// Writes batches that follow the last one without a gap, and syncs once; then all of them are durable. After an error

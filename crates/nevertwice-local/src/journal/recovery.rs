@@ -121,6 +121,11 @@ impl Recovery {
         self.open(options, Some(epoch))
     }
 
+    /// The same for a copy that another journal is followed with: no adoption, no batch of its own.
+    pub(crate) fn resume(self, options: &JournalOptions) -> Result<Journal, OpenError> {
+        self.open(options, None)
+    }
+
     fn open(self, options: &JournalOptions, adopted: Option<u32>) -> Result<Journal, OpenError> {
         options.check()?;
         // The names that were read may never have been synced either, and what is written now builds on them: without

@@ -172,6 +172,10 @@ impl Journal {
         self.epoch
     }
 
+    pub(super) fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+
     /// The largest payload of one batch.
     pub fn batch_bytes_max(&self) -> usize {
         self.batch_bytes_max

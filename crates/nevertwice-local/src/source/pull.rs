@@ -160,6 +160,11 @@ pub trait Source: Send {
     /// The batches after one.
     fn batches(&mut self, pull: &Pull) -> Result<Pulled, SourceError>;
 
+    /// Whether asking for batches waits as long as it was told to; if not, whoever asks has to.
+    fn waits(&self) -> bool {
+        false
+    }
+
     /// The bytes of the snapshot after `batch`, from `from` on: as many as the source likes to give at once.
     fn snapshot(&mut self, batch: u64, from: u64) -> Result<Piece, SourceError>;
 }

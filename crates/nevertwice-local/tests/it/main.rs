@@ -15,6 +15,7 @@ mod journal_limits;
 mod newer;
 mod real_files;
 mod snapshot;
+mod standby;
 #[cfg(feature = "stepped")]
 mod stepped;
 mod support;

@@ -11,6 +11,7 @@ pub(crate) mod orders;
 pub(crate) mod pages;
 pub(crate) mod sales;
 mod shared;
+pub(crate) mod standby;
 pub(crate) mod status;
 
 pub use journal::COPIED_NOTES;

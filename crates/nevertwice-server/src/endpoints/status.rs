@@ -3,11 +3,13 @@
 use axum::http::StatusCode;
 use nevertwice_api::wire::Health as Shown;
 use nevertwice_api::{ErrorCode, Health, Level};
-use nevertwice_core::{Query, ShardKind, View};
+use nevertwice_core::{Position, Query, ShardId, ShardKind, View};
 use std::sync::Arc;
 
+use super::standby::phase_word;
+use crate::app::App;
 use crate::call::Call;
-use crate::metrics::{LiveOn, Scraped, ShardAt};
+use crate::metrics::{Copies, LiveOn, Scraped, ShardAt};
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 
@@ -27,7 +29,22 @@ pub(crate) async fn ready(call: Box<Call>) -> Result<Reply, Refusal> {
         Health::Poisoned => Err(nevertwice_api::Failure::JournalFailed.into()),
         Health::Full => Err(nevertwice_api::Failure::StorageFull.into()),
         Health::Stopping => Err(nevertwice_api::Failure::ShuttingDown.into()),
+        Health::Following => Err(following(&call.app)),
     }
+}
+
+/// A standby is not ready to decide; how far it is stands beside that.
+fn following(app: &App) -> Refusal {
+    let refusal = Refusal::from(nevertwice_api::Failure::StandbyFollows);
+    let Some(standby) = &app.standby else { return refusal };
+    let status = standby.status();
+    refusal
+        .figure("phase", phase_word(status.phase))
+        .figure("batch", status.batch)
+        .figure("source_batch", status.source_batch)
+        .figure("lag_batches", status.lag_batches())
+        .figure("lag_ms", status.lag_ms)
+        .figure("silent_ms", status.silent_ms)
 }
 
 pub(crate) async fn metrics(call: Box<Call>) -> Result<Reply, Refusal> {
@@ -47,11 +64,22 @@ pub(crate) async fn metrics(call: Box<Call>) -> Result<Reply, Refusal> {
         }
         shards.push(ShardAt { shard: shard.to_string(), position: read.position });
     }
+    let standby = app.standby.as_ref().filter(|standby| standby.promoted().is_none());
+    if let Some(standby) = standby {
+        let at = |(shard, position): (ShardId, Position)| ShardAt { shard: shard.to_string(), position };
+        shards.extend(standby.positions().await.into_iter().take(SHARDS_MAX).map(at));
+    }
+    let feed = app.journal.as_ref().and_then(|host| host.feed());
+    let copies = Copies {
+        durable: feed.as_ref().map(|feed| feed.durable()),
+        readers: feed.map(|feed| feed.readers()).unwrap_or_default(),
+        standby: standby.map(|standby| standby.status()),
+    };
     // A file system may take its time, and this thread has others to serve.
     let machine = Arc::clone(&app.machine);
     let machine = tokio::task::spawn_blocking(move || machine.read()).await.unwrap_or_default();
     let (under_way, waiting) = app.limiter.counts();
-    let scraped = Scraped { status: app.backend.status(), machine, under_way, waiting, shards, live };
+    let scraped = Scraped { status: app.backend.status(), machine, under_way, waiting, shards, live, copies };
     match app.metrics.text(scraped) {
         Ok(text) => Ok(Reply::other("application/openmetrics-text; version=1.0.0; charset=utf-8", text.into_bytes())),
         Err(_) => Err(Refusal::new(ErrorCode::Internal, "The metrics could not be written", "Tell the operator")),

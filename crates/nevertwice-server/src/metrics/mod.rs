@@ -4,6 +4,7 @@
 //! when somebody scrapes.
 
 mod backend;
+mod copies;
 mod histogram;
 mod machine;
 mod registry;
@@ -12,6 +13,7 @@ mod scrape;
 mod sweeps;
 mod watched;
 
+pub(crate) use copies::Copies;
 pub use registry::Metrics;
 pub(crate) use requests::RouteNumber;
 pub(crate) use scrape::{LiveOn, Scraped, ShardAt};

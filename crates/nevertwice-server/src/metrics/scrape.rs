@@ -12,6 +12,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
 use super::Metrics;
+use super::copies::Copies;
 use super::machine;
 use crate::machine::Readings;
 use crate::reply::Outcome;
@@ -25,6 +26,7 @@ pub(crate) struct Scraped {
     pub(crate) waiting: u32,
     pub(crate) shards: Vec<ShardAt>,
     pub(crate) live: Vec<LiveOn>,
+    pub(crate) copies: Copies,
 }
 
 /// How far a shard is.
@@ -101,7 +103,7 @@ impl Collector for Scrape {
 
 impl Scrape {
     fn encode_gauges(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let Scraped { status, under_way, waiting, shards, live, .. } = &self.scraped;
+        let Scraped { status, under_way, waiting, shards, live, copies, .. } = &self.scraped;
         for (name, help, value) in [
             ("nevertwice_queue_depth", "Commands and reads that wait to be decided", status.queue_depth as u64),
             ("nevertwice_queue_depth_max", "How many may wait", status.queue_max as u64),
@@ -132,6 +134,6 @@ impl Scrape {
         for LiveOn { sale, level, live } in live {
             bookings.encode_family(&[("sale", sale.as_str()), ("level", level.as_str())])?.encode_gauge(live)?;
         }
-        Ok(())
+        copies.encode(encoder)
     }
 }

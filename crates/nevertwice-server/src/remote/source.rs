@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::io;
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, Method};
 use bytes::Bytes;
 use nevertwice_api::ErrorCode;
-use nevertwice_api::wire::JournalListing;
+use nevertwice_api::wire::{JournalListing, Promoted};
 use nevertwice_local::journal::Extent;
 use nevertwice_local::source::{Listing, Note, Piece, Pull, Pulled, SnapshotExtent, Source, SourceError};
 use tokio::runtime::{Builder, Runtime};
@@ -45,8 +45,20 @@ impl Remote {
         self.client.interrupt()
     }
 
-    pub(super) fn ask(&mut self, ask: Ask<'_>) -> Result<(HeaderMap, Bytes), RemoteError> {
+    fn ask(&mut self, ask: Ask<'_>) -> Result<(HeaderMap, Bytes), RemoteError> {
         self.runtime.block_on(self.client.ask(ask))
+    }
+
+    /// Promotes it, if it is a standby.
+    ///
+    /// # Errors
+    /// If it is none, refuses, or can't be reached.
+    pub fn promote(&mut self) -> Result<Promoted, RemoteError> {
+        let headers = [("content-type", "application/json"), ("idempotency-key", "promote")];
+        let body = Bytes::from_static(b"{}");
+        let ask = Ask { method: Method::POST, headers: &headers, body, ..Ask::get("/v1/standby/promote") };
+        let (_, body) = self.ask(ask)?;
+        serde_json::from_slice(&body).map_err(|error| RemoteError::Strange(error.to_string()))
     }
 
     fn get(&mut self, path: &str, wait: Duration) -> Result<(HeaderMap, Bytes), SourceError> {
@@ -76,6 +88,10 @@ impl Source for Remote {
         }
         let (headers, body) = self.get(&path, Duration::from_millis(pull.wait_ms))?;
         Ok(Pulled { durable: number(&headers, BATCH_HEADER)?, frames: body.into() })
+    }
+
+    fn waits(&self) -> bool {
+        true
     }
 
     fn snapshot(&mut self, batch: u64, from: u64) -> Result<Piece, SourceError> {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use nevertwice_api::Health;
 use nevertwice_core::{ShardId, ShardKind};
 use tokio::sync::watch;
 use tokio::time::{Duration, MissedTickBehavior, interval};
@@ -43,6 +44,10 @@ impl Steward {
 
     /// Goes over all shards once. What fails is tried again the next time.
     pub(crate) async fn sweep(&mut self) {
+        if self.app.backend.status().health == Health::Following {
+            // A standby decides nothing.
+            return;
+        }
         let shards = match self.app.within_deadline(self.app.backend.shards()).await {
             Ok(shards) => shards,
             Err(refusal) => return self.failed(None, &refusal),

@@ -22,6 +22,7 @@ mod payments;
 mod roles;
 mod sales;
 mod secrets;
+mod standby;
 mod steward;
 mod tls;
 mod upgrade;

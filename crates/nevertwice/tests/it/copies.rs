@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -154,6 +154,120 @@ fn the_folder_is_destroyed_under_load_and_what_the_backup_held_is_there_again() 
     drop(serving);
     let verified = nevertwice(&["verify"], &[("--data", &restored)]);
     assert!(verified.status.success(), "nothing happened twice: {}", self::told(&verified));
+}
+
+/// A server at an address, where one was before.
+fn serve_at(address: &str, data: &Path) -> Serving {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nevertwice"));
+    command.args(["serve", "--listen", address, "--data"]).arg(data);
+    command.env_remove("NEVERTWICE_OPERATOR_KEY").stdout(Stdio::piped()).stderr(Stdio::null());
+    Serving::started(command)
+}
+
+/// A standby of a server, in a process of its own.
+fn stand_by(primary: &Serving, data: &Path) -> Serving {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nevertwice"));
+    command.args(["standby", "--listen", "127.0.0.1:0", "--from", &format!("http://{}", primary.address), "--data"]).arg(data);
+    command.env_remove("NEVERTWICE_OPERATOR_KEY").stdout(Stdio::piped()).stderr(Stdio::null());
+    Serving::started(command)
+}
+
+fn batch(serving: &Serving) -> u64 {
+    serving.get("/v1/standby").1["batch"].as_u64().expect("a batch")
+}
+
+/// Waits until the standby has what the server has now.
+fn caught_up(standby: &Serving, primary: &Serving) {
+    let durable = primary.get("/v1/journal").1["batch"].as_u64().expect("a batch");
+    while batch(standby) < durable {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_standby_survives_kills_on_both_sides_and_what_it_had_is_replayed_once_it_is_promoted() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let [data, other] = ["data", "other"].map(|name| folder.path().join(name));
+    let primary = Serving::start(&data, &["--set", "snapshot_bytes=100000"]);
+    open_market(&primary);
+    // The right person key belongs to it.
+    let key = folder.path().join("other.key");
+    for (text, wrong) in [(None, "is missing"), (Some("0".repeat(64)), "is not the one")] {
+        if let Some(text) = text {
+            std::fs::write(&key, text).expect("a file can be written");
+        }
+        let url = format!("http://{}", primary.address);
+        let refused = nevertwice(&["standby", "--listen", "127.0.0.1:0", "--from", &url], &[("--data", &other)]);
+        assert!(!refused.status.success() && told(&refused).contains(wrong), "{}", told(&refused));
+    }
+    std::fs::copy(folder.path().join("data.key"), &key).expect("the key is there");
+    let standby = stand_by(&primary, &other);
+    let two = nevertwice(&["verify"], &[("--data", &other)]);
+    assert!(!two.status.success() && told(&two).contains("data_folder_in_use"), "{}", told(&two));
+
+    // The standby is killed under load, and goes on; so is the server, and it is followed again.
+    let (primary, stop, answered) = (Arc::new(primary), Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let work = |primary: &Arc<Serving>, from: usize| -> Vec<_> {
+        let worker = |worker| {
+            let (serving, stop, answered) = (Arc::clone(primary), Arc::clone(&stop), Arc::clone(&answered));
+            std::thread::spawn(move || load(&serving, from + worker, &stop, &answered))
+        };
+        (0..2).map(worker).collect()
+    };
+    let workers = work(&primary, 0);
+    let_pass(&answered, 60);
+    standby.kill();
+    let_pass(&answered, 60);
+    drop(standby);
+    let standby = stand_by(&primary, &other);
+    let_pass(&answered, 60);
+    primary.kill();
+    let mut told: Told = workers.into_iter().flat_map(|worker| worker.join().expect("a worker ends well")).collect();
+    let address = primary.address.clone();
+    drop(primary);
+    let primary = Arc::new(serve_at(&address, &data));
+    let workers = work(&primary, 2);
+    let_pass(&answered, 60);
+    caught_up(&standby, &primary);
+    let_pass(&answered, 60);
+    // The server is lost for good, under load.
+    let at = batch(&standby);
+    primary.kill();
+    told.extend(workers.into_iter().flat_map(|worker| worker.join().expect("a worker ends well")));
+    std::fs::remove_dir_all(&data).expect("the folder can be destroyed");
+    println!("{} orders were answered, with 2 under way when the server was lost", told.len());
+
+    let refused = standby.command("/v1/markets/wc/orders", "order-0-0", &order(0, 0).1).expect("an answer");
+    assert_eq!((refused.0, refused.1["code"].as_str()), (503, Some("standby_follows")));
+    let promote = nevertwice(&["promote", "--standby", &format!("http://{}", standby.address)], &[]);
+    assert!(promote.status.success() && self::told(&promote).contains("is promoted"), "{}", self::told(&promote));
+    let again = nevertwice(&["promote", "--standby", &format!("http://{}", standby.address)], &[]);
+    assert!(self::told(&again).contains("had been promoted before"), "{}", self::told(&again));
+    let had = self::told(&again);
+    let end = had.lines().find_map(|line| line.strip_prefix("market/wc at ")).expect("it names the shard");
+    let end: u64 = end.split_once('-').expect("a position").1.parse().expect("a seq");
+    assert!(at > 60 && end > 200, "{at} {end}");
+    let (mut replayed, mut missing) = (0, 0);
+    for (key, first) in &told {
+        let mut parts = key.split('-').skip(1).map(|part| part.parse().expect("a number"));
+        let (worker, number) = (parts.next().expect("a worker"), parts.next().expect("a number"));
+        let (status, answer) = standby.command("/v1/markets/wc/orders", key, &order(worker, number).1).expect("an answer");
+        if seq(&first["position"]) <= end {
+            assert_eq!((status, &answer["result"]), (200, first), "{key}");
+            replayed += 1;
+        } else {
+            assert_eq!((status, &answer["replayed"]), (201, &Value::Bool(false)), "{key}");
+            missing += 1;
+        }
+    }
+    println!("{replayed} were replayed, {missing} had not come over");
+    assert!(replayed >= 200, "{replayed} replayed, {missing} missing");
+    assert!(standby.signal("-TERM").status.success());
+    let verified = nevertwice(&["verify"], &[("--data", &other)]);
+    assert!(verified.status.success(), "nothing happened twice: {}", self::told(&verified));
+    let none = nevertwice(&["promote", "--standby", "http://127.0.0.1:1"], &[]);
+    assert!(!none.status.success() && self::told(&none).contains("no answer"), "{}", self::told(&none));
 }
 
 #[test]
