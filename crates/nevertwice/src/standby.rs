@@ -9,8 +9,8 @@ use nevertwice_local::clock::SystemClock;
 use nevertwice_local::source::Source as _;
 use nevertwice_server::config::{Config, Secret, load};
 use nevertwice_server::{
-    COPIED_NOTES, Metrics, Parts, Remote, StartError, Target, check_person_secret, compare_person_secret, is_person_secret_noted, load_person_secret,
-    open_standby,
+    COPIED_NOTES, Metrics, Parts, Remote, StartError, Target, check_person_secret, compare_person_secret, is_person_secret_noted,
+    load_person_secret, open_standby,
 };
 
 use crate::copies::read_key;

@@ -59,7 +59,9 @@ impl Following {
             Err(error) => return Err(IoFailure::new("reading", NAME, error).into()),
         };
         match parse(&bytes) {
-            Some((format, _)) if format > FORMAT => Err(OpenError::TooNew { what: "the file `following`", found: format, supported: FORMAT }),
+            Some((format, _)) if format > FORMAT => {
+                Err(OpenError::TooNew { what: "the file `following`", found: format, supported: FORMAT })
+            }
             Some((_, Some(following))) => Ok(Some(following)),
             _ => Err(OpenError::NotServable { what: format!("its file {NAME:?} cannot be read") }),
         }
