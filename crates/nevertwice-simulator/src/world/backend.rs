@@ -20,11 +20,22 @@ const FULL_RETRY_US: i64 = 20_000;
 pub(super) struct Sweepers {
     back: Arc<Mutex<Vec<(u32, Sweeper)>>>,
     out: usize,
+    timetable: u32,
 }
 
 impl Sweepers {
     pub(super) const fn are_out(&self) -> bool {
         self.out > 0
+    }
+
+    /// By which timetable they come now.
+    pub(super) const fn timetable(&self) -> u32 {
+        self.timetable
+    }
+
+    /// From now on they come by another one.
+    pub(super) const fn begin_anew(&mut self) {
+        self.timetable += 1;
     }
 }
 
@@ -48,7 +59,7 @@ impl World {
     pub(super) fn decide(&mut self) -> Result<(), Finding> {
         self.planned.decide = false;
         self.machine.clock.set(self.clock_ms());
-        self.latest_ms = self.latest_ms.max(self.machine.clock_ms());
+        self.latest_ms = self.machine.clock_ms();
         let Some(running) = &mut self.machine.running else { return Ok(()) };
         self.record.get().turns.push(self.latest_ms);
         if running.backend.decide() {
@@ -171,7 +182,10 @@ impl World {
     }
 
     /// The steward sweeps in a task of its own, unless it still does.
-    pub(super) fn sweep(&mut self) {
+    pub(super) fn sweep(&mut self, timetable: u32) {
+        if timetable != self.sweepers.timetable() {
+            return;
+        }
         self.plan_sweep();
         let life = self.machine.life;
         let Some(running) = self.machine.running.as_mut().filter(|running| running.is_open) else { return };

@@ -29,8 +29,8 @@ pub(crate) enum Event {
     Snapshot,
     /// The follower reads what has become durable.
     Follow,
-    /// The steward sweeps.
-    Sweep,
+    /// The steward sweeps, if it still follows this timetable.
+    Sweep(u32),
     /// The process starts.
     Start,
     /// The process is to end in this life, without warning.

@@ -33,12 +33,13 @@ impl World {
     }
 
     pub(super) fn plan_sweep(&mut self) {
+        let timetable = self.sweepers.timetable();
         if self.quiet_us.is_some() {
             let us = (self.plan.workload.hold_ms / 2).clamp(500, 5_000) * 1_000;
-            return self.after(us, Event::Sweep);
+            return self.after(us, Event::Sweep(timetable));
         }
         if let Some(us) = self.plan.steward.every_ms.map(|ms| self.chances.process.between(1_000, 2_000 * ms)) {
-            self.after(us, Event::Sweep);
+            self.after(us, Event::Sweep(timetable));
         }
     }
 

@@ -30,7 +30,9 @@ impl World {
         self.send_batch();
         self.after(0, Event::Start);
         self.after(LOOK_US, Event::Look);
-        self.after(1_000, Event::Sweep);
+        // The steward comes in good time from now on, whatever it did before.
+        self.sweepers.begin_anew();
+        self.plan_sweep();
     }
 
     /// Whether all has come to its end.
@@ -72,6 +74,7 @@ impl World {
             tokio::task::yield_now().await;
         }
         self.machine.end();
+        self.machine.storage.kill();
         self.start()?;
         if self.machine.running.is_none() {
             return Err(Finding::new("the process does not start after an orderly stop"));

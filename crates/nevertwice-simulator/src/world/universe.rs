@@ -247,7 +247,7 @@ impl World {
             Event::Answer => self.answer(),
             Event::Snapshot => return self.snapshot(),
             Event::Follow => return self.follow(),
-            Event::Sweep => self.sweep(),
+            Event::Sweep(timetable) => self.sweep(timetable),
             Event::Start => return self.start(),
             Event::Crash => self.crash(),
             Event::Replace(life) => self.replace(life),
