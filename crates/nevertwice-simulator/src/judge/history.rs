@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use nevertwice_api::{Answer, Level};
 use nevertwice_core::model::Auditor;
-use nevertwice_core::{Command, Decision, IdempotencyKey, Position, Principal, Query, Rejection, ShardId, State};
+use nevertwice_core::{Command, Decision, IdempotencyKey, Position, Principal, Query, ShardId, State};
 
 use crate::finding::Finding;
 use crate::follower::{Follower, Followed};
@@ -131,14 +131,15 @@ fn judge_call(call: &Call, position: Position, record: &Record, auditor: &mut Au
             let mut instants = turns.to_vec();
             instants.dedup();
             let mut violation = None;
-            for at_ms in instants {
+            for at_ms in instants.iter().copied() {
                 match auditor.judge(&call.command, at_ms, decision) {
                     Ok(()) => return Ok(()),
                     Err(other) => violation = Some(other),
                 }
             }
             let why = violation.map_or("it was answered before it was decided".to_owned(), |violation| violation.to_string());
-            Err(about(format!("{}, but {why}; asked: {:?}", word(decision), call.command)))
+            let (first, last) = (instants.first().copied().unwrap_or(0), instants.last().copied().unwrap_or(0));
+            Err(about(format!("{}, but {why}; decided between {first} and {last}; asked: {:?}", word(decision), call.command)))
         }
     }
 }
@@ -147,8 +148,7 @@ fn word(decision: &Decision) -> String {
     match decision {
         Decision::Accepted(_) => "accepted".to_owned(),
         Decision::Replayed(entry) => format!("replayed {}", entry.position),
-        Decision::Rejected(Rejection::IntentExpired { expires_at }) => format!("rejected: expired at {expires_at}"),
-        Decision::Rejected(rejection) => format!("rejected: {}", rejection.code()),
+        Decision::Rejected(rejection) => format!("rejected: {rejection:?}"),
     }
 }
 

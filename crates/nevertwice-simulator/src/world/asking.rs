@@ -12,6 +12,9 @@ use crate::http::Http;
 /// A plan of the workload for an instant further away than this is carried out at once.
 const AHEAD_MS_MAX: i64 = 4_000;
 
+/// How long the clients wait, where all of them are waiting already.
+const BUSY_US: i64 = 2_000;
+
 /// Lines of a batch.
 const BATCH_LINES_MAX: usize = 8;
 
@@ -24,11 +27,13 @@ impl World {
         if self.record.get().decisions >= self.plan.decisions {
             return self.become_quiet();
         }
+        let gap_us = self.chances.clients.between(0, self.gap_us);
         if self.open < self.plan.clients.open_max {
             self.think();
+            self.after(gap_us, Event::Ask);
+        } else {
+            self.after(gap_us.max(BUSY_US), Event::Ask);
         }
-        let gap_us = self.chances.clients.between(0, self.gap_us);
-        self.after(gap_us, Event::Ask);
     }
 
     fn think(&mut self) {

@@ -58,11 +58,10 @@ impl World {
 
     pub(super) fn decide(&mut self) -> Result<(), Finding> {
         self.planned.decide = false;
-        self.machine.clock.set(self.clock_ms());
-        self.latest_ms = self.machine.clock_ms();
+        self.note_turn();
         let Some(running) = &mut self.machine.running else { return Ok(()) };
-        self.record.get().turns.push(self.latest_ms);
         if running.backend.decide() {
+            self.trace.line(self.now_us, || "the sequencer takes a turn".to_owned());
             self.plan_decide();
             self.plan_take();
         }

@@ -114,10 +114,22 @@ impl World {
         }
         self.follow_now()?;
         self.counts.stops += 1;
-        self.machine.stop();
+        self.stop_process();
         // Its last answers still go out.
         self.after(2_000, Event::Gone);
         Ok(())
+    }
+
+    /// The process decides what has arrived, answers, and seals its journal.
+    pub(super) fn stop_process(&mut self) {
+        self.note_turn();
+        self.machine.stop();
+    }
+
+    /// A turn of the sequencer is about to begin.
+    pub(super) fn note_turn(&mut self) {
+        self.machine.clock.set(self.clock_ms());
+        self.record.get().turns.push(self.machine.clock_ms());
     }
 
     /// The process that has stopped is gone.
@@ -181,7 +193,6 @@ impl World {
 
     /// A recovery has to come to what the follower knows, and what was told has to be there.
     fn recovered(&mut self, report: &RestoreReport) -> Result<(), Finding> {
-        self.latest_ms = self.machine.clock_ms();
         self.planned.decide = false;
         self.trace.line(self.now_us, || {
             let (from, entries, journal) = (report.snapshot.unwrap_or(0), report.entries, &report.journal);
@@ -235,7 +246,7 @@ impl World {
             if let Poll::Ready(answer) = answer.as_mut().poll(&mut context) {
                 return answer;
             }
-            self.record.get().turns.push(self.latest_ms);
+            self.note_turn();
             let Some(running) = &mut self.machine.running else { continue };
             running.backend.decide();
             running.backend.take();

@@ -69,7 +69,7 @@ impl World {
     pub(super) async fn finish(&mut self) -> Result<(), Finding> {
         self.follow_now()?;
         self.compare_hashes()?;
-        self.machine.stop();
+        self.stop_process();
         for _ in 0..4 {
             tokio::task::yield_now().await;
         }

@@ -130,8 +130,6 @@ pub struct World {
     pub(super) gap_us: i64,
     /// How far the clock is from the right time.
     pub(super) offset_ms: i64,
-    /// The latest instant of a turn in this life of the process.
-    pub(super) latest_ms: i64,
     pub(super) desk: Option<DeskState>,
     /// Since when it is quiet.
     pub(super) quiet_us: Option<u64>,
@@ -179,7 +177,6 @@ impl World {
             network: plan.network.clone(),
             gap_us: plan.clients.gaps_us.first().copied().unwrap_or(3_000),
             offset_ms: 0,
-            latest_ms: 0,
             desk: plan.desk.as_ref().map(|desk| DeskState::new(desk.clone())),
             quiet_us: None,
             is_over: false,
