@@ -19,10 +19,14 @@ mod machine;
 mod plan;
 mod queue;
 mod record;
+mod run;
 mod trace;
 mod world;
 
 pub use finding::Finding;
+#[cfg(feature = "mutants")]
+pub use nevertwice_local::Mutant;
 pub use plan::Plan;
+pub use run::{Campaign, Found, Report};
 pub use trace::Trace;
 pub use world::{Counts, World};

@@ -143,6 +143,14 @@ pub(crate) struct Desk {
 }
 
 impl Plan {
+    /// The same with a planted bug.
+    #[cfg(feature = "mutants")]
+    #[must_use]
+    pub fn with(mut self, mutant: nevertwice_local::Mutant) -> Self {
+        self.backend.mutant = Some(mutant);
+        self
+    }
+
     /// The plan of a seed, with so many decisions.
     #[must_use]
     pub fn of(seed: u64, decisions: u64) -> Self {
@@ -215,7 +223,7 @@ fn backend(random: &mut Random) -> LocalOptions {
     LocalOptions {
         queue_max: if random.chance(200) { 24 } else { 4_096 },
         group_items_max: *random.pick(&[8, 64, 4_096]).expect("the list is not empty"),
-        snapshot_bytes: *random.pick(&[0, 60_000, 300_000, 1_000_000]).expect("the list is not empty"),
+        snapshot_bytes: *random.pick(&[0, 15_000, 60_000, 250_000]).expect("the list is not empty"),
         journal: JournalOptions {
             segment_bytes: *random.pick(&[64 << 10, 128 << 10, 512 << 10]).expect("the list is not empty"),
             segments_ahead: 0,

@@ -101,6 +101,8 @@ impl LocalBackend {
         let trail = restored.trail;
         check_clock(&restored.states, clock.as_ref(), options.clock_ahead_ms_max)?;
         let journal = restored.recovery.finish(&options.journal)?;
+        #[cfg(feature = "mutants")]
+        let journal = journal.skipping_syncs(options.mutant == Some(crate::Mutant::SkippedSync));
 
         let group_bytes_max = options.group_bytes_max();
         let room_bytes = options.journal.segment_bytes.min(8 * group_bytes_max as u64);
@@ -131,6 +133,8 @@ impl LocalBackend {
             restored.states,
             limits,
         );
+        #[cfg(feature = "mutants")]
+        let sequencer = sequencer.with(options.mutant);
         let syncer = Syncer {
             journal,
             handoff: Arc::clone(&handoff),

@@ -94,6 +94,8 @@ pub(crate) struct Sequencer {
     now: Now,
     watch: Stopwatch,
     limits: GroupLimits,
+    #[cfg(feature = "mutants")]
+    mutant: Option<crate::Mutant>,
 }
 
 /// Tells the syncer that nothing more will come.
@@ -160,7 +162,19 @@ impl Sequencer {
             now: Now::default(),
             watch: Stopwatch::start(),
             limits,
+            #[cfg(feature = "mutants")]
+            mutant: None,
         }
+    }
+
+    /// The same with a planted bug.
+    #[cfg(feature = "mutants")]
+    pub(super) fn with(mut self, mutant: Option<crate::Mutant>) -> Sequencer {
+        self.mutant = mutant;
+        if let Some(crate::Mutant::Core(mutant)) = mutant {
+            self.shards.values_mut().for_each(|shard| shard.state.plant(mutant));
+        }
+        self
     }
 
     /// Works until it is told to stop, or nobody is left who could ask.
@@ -348,6 +362,8 @@ impl Sequencer {
         }
         let level = if safe || must_wait { Level::Journaled } else { Level::Decided };
         let answer = Answer { decision, position, levels: Levels::reached(level) };
+        #[cfg(feature = "mutants")]
+        let safe = safe || self.mutant == Some(crate::Mutant::EarlyReplay);
         if safe || !must_wait {
             drop(reply.send(Ok(answer)));
         } else {
@@ -367,6 +383,11 @@ impl Sequencer {
             Some(shard) => shard,
             None => {
                 let state = State::new(id.clone(), self.epoch, self.seed);
+                #[cfg(feature = "mutants")]
+                let state = match self.mutant {
+                    Some(crate::Mutant::Core(mutant)) => state.with(mutant),
+                    _ => state,
+                };
                 let shard = Shard { state, durable: Position::default(), marks: VecDeque::new() };
                 self.shards.entry(id.clone()).or_insert(shard)
             }
@@ -387,6 +408,8 @@ impl Sequencer {
         shard.mark(self.ticket, position);
         let level = if must_wait { Level::Journaled } else { Level::Decided };
         let answer = Answer { decision: Decision::Accepted(entry), position, levels: Levels::reached(level) };
+        #[cfg(feature = "mutants")]
+        let must_wait = must_wait && self.mutant != Some(crate::Mutant::EarlyAnswer);
         if must_wait {
             self.group.waiting.push(Waiting::Submit(reply, answer));
         } else {

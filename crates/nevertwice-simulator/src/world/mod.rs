@@ -5,6 +5,7 @@
 
 mod asking;
 mod backend;
+mod counts;
 mod desk;
 mod event;
 mod faults;
@@ -16,4 +17,5 @@ mod universe;
 
 pub(crate) use desk::{Errand, SALE as DESK_SALE};
 pub(crate) use intent::{Ask, Intent};
-pub use universe::{Counts, World};
+pub use counts::Counts;
+pub use universe::World;

@@ -7,6 +7,7 @@ use nevertwice_core::model::{Random, Workload};
 use nevertwice_core::{IdempotencyKey, Principal, ShardId};
 use tokio::time::Duration;
 
+use super::counts::Counts;
 use super::desk::DeskState;
 use super::event::Event;
 use super::intent::{Intent, Outcome, Visit};
@@ -19,51 +20,6 @@ use crate::plan::{Network, Plan, START_MS};
 use crate::queue::Queue;
 use crate::record::Shared;
 use crate::trace::Trace;
-
-/// What happened how often.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Commands that were answered with a decision.
-    pub decisions: u64,
-    /// Intents of clients, reads included.
-    pub intents: u64,
-    /// Requests that arrived over HTTP.
-    pub http: u64,
-    /// Entries that were accepted and are durable.
-    pub entries: u64,
-    /// Ends of the process without warning.
-    pub crashes: u64,
-    /// Those of them that took the power with them.
-    pub power_losses: u64,
-    /// Those that came in the middle of a call to the disk.
-    pub in_calls: u64,
-    /// Those that came in a recovery.
-    pub in_recoveries: u64,
-    /// Orderly stops.
-    pub stops: u64,
-    /// Failed calls to the disk.
-    pub failed_calls: u64,
-    /// Times that the disk was full.
-    pub full_disks: u64,
-    /// Bits that were flipped.
-    pub flips: u64,
-    /// Flipped bits that were found and refused as damage.
-    pub flips_found: u64,
-    /// Steps of the clock.
-    pub clock_steps: u64,
-    /// Starts that were refused because the clock was far behind.
-    pub clock_refusals: u64,
-    /// Snapshots that were made, or tried.
-    pub snapshots: u64,
-    /// Sweeps of the steward.
-    pub sweeps: u64,
-    /// Payments that were made at the gateway.
-    pub payments: u64,
-    /// Refusals and reads that were judged at their position.
-    pub judged: u64,
-    /// Virtual time, in milliseconds.
-    pub virtual_ms: u64,
-}
 
 /// What the parts of the backend are about to do.
 #[derive(Default)]
