@@ -94,12 +94,8 @@ impl Machine {
         let (backend, report) = SteppedBackend::open(storage, clock, chance, Arc::clone(&metrics) as _, &self.plan.backend)?;
         self.life += 1;
         let is_alive = Arc::new(AtomicBool::new(true));
-        let recorder = Arc::new(Recorder {
-            backend: Arc::clone(backend.front()),
-            record: self.record.clone(),
-            life: self.life,
-            is_alive: Arc::clone(&is_alive),
-        });
+        let recorder =
+            Arc::new(Recorder { backend: Arc::clone(backend.front()), record: self.record.clone(), is_alive: Arc::clone(&is_alive) });
         let mut parts = Parts::new(Arc::clone(&recorder) as Arc<dyn Backend>, [7; 32]);
         parts.metrics = metrics;
         parts.clock = Arc::clone(&self.clock) as _;

@@ -98,7 +98,10 @@ fn main() -> ExitCode {
 fn tell(cli: &Cli, campaign: &Campaign, report: &Report) {
     match &report.found {
         Some(found) if cli.wants_to_find() => {
-            println!("the planted bug was found by seed {}, after {} seeds that found nothing: {}", found.seed, report.seeds, found.finding);
+            println!(
+                "the planted bug was found by seed {}, after {} seeds that found nothing: {}",
+                found.seed, report.seeds, found.finding
+            );
             println!("to see it again: {}", cli.again(found.seed));
         }
         Some(found) => tell_finding(cli, campaign, found),

@@ -65,6 +65,8 @@ pub(crate) struct Clients {
     pub(crate) reads: u64,
     /// Of a thousand refused clients, how many ask once more when their intent has expired, to be sure.
     pub(crate) sure: u64,
+    /// Of a thousand commands, how many are given up within a second.
+    pub(crate) hurried: u64,
     /// Of a thousand things asked, how many ask for a level of their own.
     pub(crate) levels: u64,
     /// The longest gap between two things asked, by phase; a phase draws one of them.
@@ -173,7 +175,7 @@ impl Plan {
             process: process(random),
             disk: disk(random),
             clock: Clock {
-                step_ms: every(random, 2_000, 30_000),
+                step_ms: every(random, 200, 20_000),
                 step_max_ms: *random.pick(&[50, 1_000, hold_ms * 2, retention_ms]).expect("the list is not empty"),
             },
             steward: Steward { every_ms: every(random, hold_ms / 8 + 20, hold_ms * 4) },
@@ -255,6 +257,7 @@ fn clients(random: &mut Random) -> Clients {
         batched: rate(random, 600),
         reads: rate(random, 150),
         sure: random.below(1_001),
+        hurried: rate(random, 500),
         levels: rate(random, 100),
         gaps_us: (0..phases).filter_map(|_| random.pick(&gaps).copied()).collect(),
     }

@@ -16,8 +16,8 @@ use nevertwice_local::LocalBackend;
 pub(crate) struct Call {
     pub(crate) shard: ShardId,
     pub(crate) command: Command,
-    /// Which life of the process it was sent to.
-    pub(crate) life: u32,
+    /// The epoch of the life of the process that it was sent to.
+    pub(crate) epoch: u32,
     /// The sequencer's turns that had begun when it was sent, and when it was answered.
     pub(crate) turns: (usize, usize),
     pub(crate) answer: Option<Result<Answer, Failure>>,
@@ -81,7 +81,6 @@ impl Record {
 pub(crate) struct Recorder {
     pub(crate) backend: Arc<LocalBackend>,
     pub(crate) record: Shared,
-    pub(crate) life: u32,
     /// Whether the process still lives: what goes on in this process after its end must neither do nor hear anything.
     pub(crate) is_alive: Arc<AtomicBool>,
 }
@@ -130,7 +129,7 @@ impl Backend for Recorder {
             let mut record = self.record.get();
             let turns = (record.turns.len(), record.turns.len());
             let (shard, command) = (request.shard.clone(), request.command.clone());
-            record.calls.push(Call { shard, command, life: self.life, turns, answer: None });
+            record.calls.push(Call { shard, command, epoch: self.backend.epoch(), turns, answer: None });
             record.calls.len() - 1
         };
         self.hear(self.backend.submit(request), move |record, answer| record.answered(number, answer))

@@ -9,4 +9,5 @@ mod payments;
 mod replies;
 mod verdict;
 
+pub(crate) use history::Judged;
 pub(crate) use verdict::judge;

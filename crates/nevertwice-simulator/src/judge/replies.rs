@@ -8,7 +8,7 @@ use nevertwice_core::{Entry, Event, Position, ShardId};
 use serde_json::{Value, json};
 
 use crate::finding::Finding;
-use crate::follower::{Follower, Followed};
+use crate::follower::{Followed, Follower};
 use crate::http::{Http, Told};
 use crate::record::Record;
 use crate::world::{Ask, Errand, Intent};

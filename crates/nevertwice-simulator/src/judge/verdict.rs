@@ -14,6 +14,6 @@ pub(crate) fn judge(world: &mut World) -> Result<(), Finding> {
         payments::judge(&world.payments(), world.follower())?;
         judged
     };
-    world.note_judged(judged);
+    world.note_judged(&judged);
     Ok(())
 }

@@ -46,7 +46,10 @@ impl World {
         }
         let now_ms = self.clock_ms();
         self.workload.set_now(now_ms);
-        let step = self.workload.next_step();
+        let mut step = self.workload.next_step();
+        if self.chances.clients.chance(self.plan.clients.hurried) {
+            step.command.intent.expires_at = Some(now_ms + self.chances.clients.between(5, 1_000));
+        }
         let ahead_ms = step.at_ms - now_ms;
         let at_ms = (1..=AHEAD_MS_MAX).contains(&ahead_ms).then_some(ahead_ms);
         let (ask, name) = self.express(&step);

@@ -62,6 +62,8 @@ counts! {
     payments,
     /// Refusals and reads that were judged at their position.
     judged,
+    /// Entries of intents that had been given up, after a clock was set back over a restart: a known limit.
+    late_copies,
     /// Virtual time, in milliseconds.
     virtual_ms,
 }

@@ -57,15 +57,7 @@ struct Known {
 
 impl DeskState {
     pub(super) const fn new(plan: plan::Desk) -> Self {
-        Self {
-            plan,
-            is_open: false,
-            loaded: 0,
-            are_doors_open: false,
-            is_preparing: false,
-            bookings: BTreeMap::new(),
-            next_key: 0,
-        }
+        Self { plan, is_open: false, loaded: 0, are_doors_open: false, is_preparing: false, bookings: BTreeMap::new(), next_key: 0 }
     }
 
     fn key(&mut self) -> String {

@@ -123,7 +123,8 @@ impl World {
         options.instruments = usize::try_from(instruments).unwrap_or(options.instruments);
         options.seats = seats;
         let gap_us = self.gap_us;
-        self.trace.line(self.now_us, || format!("the workload changes: a gap of up to {gap_us} us, hot {hot}, repeats {repeats}, seats {seats}"));
+        self.trace
+            .line(self.now_us, || format!("the workload changes: a gap of up to {gap_us} us, hot {hot}, repeats {repeats}, seats {seats}"));
         self.after(us, Event::Change);
     }
 

@@ -41,17 +41,7 @@ pub(crate) struct Intent {
 
 impl Intent {
     pub(crate) const fn new(ask: Ask, name: String) -> Self {
-        Self {
-            ask,
-            name,
-            expires_at: None,
-            step: None,
-            errand: None,
-            attempts: 0,
-            is_last_try: false,
-            is_done: false,
-            told: Vec::new(),
-        }
+        Self { ask, name, expires_at: None, step: None, errand: None, attempts: 0, is_last_try: false, is_done: false, told: Vec::new() }
     }
 
     /// Whether it only looks.

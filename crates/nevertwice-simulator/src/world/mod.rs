@@ -15,7 +15,7 @@ mod quiet;
 mod traffic;
 mod universe;
 
+pub use counts::Counts;
 pub(crate) use desk::{Errand, SALE as DESK_SALE};
 pub(crate) use intent::{Ask, Intent};
-pub use counts::Counts;
 pub use universe::World;

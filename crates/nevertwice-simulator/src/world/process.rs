@@ -232,7 +232,9 @@ impl World {
             let state = &followed.state;
             if (position, hash) != (state.position(), state.state_hash()) {
                 let (at, expected) = (state.position(), state.state_hash());
-                let what = format!("{shard}: the state at {position} has the hash {hash}, a model that was fed the entries up to {at} has {expected}");
+                let what = format!(
+                    "{shard}: the state at {position} has the hash {hash}, a model that was fed the entries up to {at} has {expected}"
+                );
                 return Err(Finding::new(what).about(position));
             }
         }

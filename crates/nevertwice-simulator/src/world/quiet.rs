@@ -13,8 +13,7 @@ const QUIET_US_MAX: u64 = 120_000_000;
 const LOOK_US: i64 = 250_000;
 
 /// A network without faults.
-const CALM: Network =
-    Network { lost: 0, doubled: 0, reply_lost: 0, reply_doubled: 0, hang_up: 0, slow: 0, delay_us: 200, slow_us: 200 };
+const CALM: Network = Network { lost: 0, doubled: 0, reply_lost: 0, reply_doubled: 0, hang_up: 0, slow: 0, delay_us: 200, slow_us: 200 };
 
 impl World {
     /// From now on nothing goes wrong, and nothing new is meant.

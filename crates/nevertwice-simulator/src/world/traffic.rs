@@ -248,9 +248,7 @@ fn told_of(outcome: Outcome, reads: bool) -> Told {
         Outcome::Http(reply) => reply.told(reads),
         Outcome::Read(Ok(_)) => Told::Read,
         Outcome::Command(Ok(answer)) => match answer.decision {
-            Decision::Accepted(entry) => {
-                Told::Yes { position: entry.position, replayed: false, result: Value::Null, reply: Value::Null }
-            }
+            Decision::Accepted(entry) => Told::Yes { position: entry.position, replayed: false, result: Value::Null, reply: Value::Null },
             Decision::Replayed(entry) => Told::Yes { position: entry.position, replayed: true, result: Value::Null, reply: Value::Null },
             Decision::Rejected(rejection) => {
                 let code = ErrorCode::from(&rejection);
@@ -267,11 +265,7 @@ fn told_of(outcome: Outcome, reads: bool) -> Told {
 
 fn of_failure(failure: &Failure) -> Told {
     let code = failure.code();
-    if code.retryable() {
-        Told::Again { code: code.code().to_owned() }
-    } else {
-        Told::No { code: code.code().to_owned(), position: None }
-    }
+    if code.retryable() { Told::Again { code: code.code().to_owned() } } else { Told::No { code: code.code().to_owned(), position: None } }
 }
 
 fn shown(told: &Told) -> String {

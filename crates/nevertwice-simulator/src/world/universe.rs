@@ -249,9 +249,10 @@ impl World {
         self.machine.gateway.payments()
     }
 
-    /// So many answers were judged.
-    pub(crate) const fn note_judged(&mut self, judged: u64) {
-        self.counts.judged = judged;
+    /// So much was judged.
+    pub(crate) const fn note_judged(&mut self, judged: &judge::Judged) {
+        self.counts.judged = judged.answers;
+        self.counts.late_copies = judged.late;
     }
 
     fn tally(&mut self) {
