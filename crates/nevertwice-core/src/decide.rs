@@ -103,6 +103,10 @@ impl State {
                 Action::BeginPayment(action) => Event::PaymentBegun(action.decide(sale, &self.shard, at_ms)?),
                 Action::AttachPayment(action) => Event::PaymentAttached(action.decide(sale)?),
                 Action::ConfirmPayment(action) => Event::PaymentConfirmed(action.decide(sale)?),
+                #[cfg(feature = "mutants")]
+                Action::ReleaseBooking(action) if self.mutant == Some(crate::Mutant::ReleaseWithoutOwner) => {
+                    Event::BookingReleased(action.decide_for_anybody(sale)?)
+                }
                 Action::ReleaseBooking(action) => Event::BookingReleased(action.decide(sale)?),
                 Action::ExpireHolds(action) => Event::HoldsExpired(action.decide(sale, at_ms)?),
                 Action::SetSaleOpen(action) => Event::SaleOpenSet(action.decide(sale)?),

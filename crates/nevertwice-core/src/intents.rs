@@ -23,6 +23,8 @@ pub(crate) struct Intents {
     queue: Queue,
     index: Index,
     packer: Packer,
+    #[cfg(feature = "mutants")]
+    purges_early: bool,
 }
 
 /// Packed intents in the order of acceptance, which is also the order in which they end, numbered one after the other. One that
@@ -101,7 +103,20 @@ impl Queue {
 
 impl Intents {
     pub(crate) fn new(seed: Seed) -> Self {
-        Self { seed, retention_ms: 0, queue: Queue::new(), index: Index::new(), packer: Packer::default() }
+        Self {
+            seed,
+            retention_ms: 0,
+            queue: Queue::new(),
+            index: Index::new(),
+            packer: Packer::default(),
+            #[cfg(feature = "mutants")]
+            purges_early: false,
+        }
+    }
+
+    #[cfg(feature = "mutants")]
+    pub(crate) const fn purge_early(&mut self, purges_early: bool) {
+        self.purges_early = purges_early;
     }
 
     pub(crate) const fn retention_ms(&self) -> i64 {
@@ -182,6 +197,8 @@ impl Intents {
     }
 
     fn purge(&mut self, at_ms: i64) {
+        #[cfg(feature = "mutants")]
+        let at_ms = if self.purges_early { at_ms.saturating_add(self.retention_ms / 2) } else { at_ms };
         for _ in 0..PURGE_MAX {
             let Some((number, packed)) = self.queue.front() else { return };
             if accepted_at(packed).is_some_and(|accepted_at| self.is_live(accepted_at, at_ms)) {

@@ -34,6 +34,8 @@ pub mod limits;
 mod market;
 #[cfg(feature = "model")]
 pub mod model;
+#[cfg(feature = "mutants")]
+mod mutants;
 mod origin;
 mod packed;
 mod position;
@@ -63,6 +65,8 @@ pub use market::{
     MarketView, ModeSet, OpenAccount, OpenMarket, OrderFilled, PayHolders, Payout, PlaceOrder, Quote, Reprice, SetMode, SettleInstrument,
     Side, Unfreeze,
 };
+#[cfg(feature = "mutants")]
+pub use mutants::Mutant;
 pub use origin::{CallerRole, NotATrace, Origin, TraceContext};
 pub use position::{NotAPosition, Position};
 pub use query::{HolderPage, InstrumentPage, Query, ScanCursor, View};

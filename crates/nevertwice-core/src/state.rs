@@ -22,6 +22,8 @@ pub struct State {
     pub(crate) adoptions: VecDeque<Position>,
     pub(crate) intents: Intents,
     pub(crate) body: Body,
+    #[cfg(feature = "mutants")]
+    pub(crate) mutant: Option<crate::Mutant>,
 }
 
 pub(crate) enum Body {
@@ -44,7 +46,24 @@ impl State {
             adoptions: VecDeque::new(),
             intents: Intents::new(seed),
             body: Body::Unopened,
+            #[cfg(feature = "mutants")]
+            mutant: None,
         }
+    }
+
+    /// The same with a planted bug.
+    #[cfg(feature = "mutants")]
+    #[must_use]
+    pub fn with(mut self, mutant: crate::Mutant) -> Self {
+        self.plant(mutant);
+        self
+    }
+
+    /// Plants a bug.
+    #[cfg(feature = "mutants")]
+    pub const fn plant(&mut self, mutant: crate::Mutant) {
+        self.mutant = Some(mutant);
+        self.intents.purge_early(matches!(mutant, crate::Mutant::EarlyPurge));
     }
 
     /// Which shard it is.

@@ -32,6 +32,8 @@ pub mod fuzzing;
 mod history;
 pub mod inspect;
 pub mod journal;
+#[cfg(feature = "mutants")]
+mod mutants;
 mod restore;
 pub mod snapshot;
 pub mod source;
@@ -43,4 +45,6 @@ pub use audit::is_audit;
 pub use backend::{LocalBackend, LocalOptions, SnapshotReport};
 #[cfg(feature = "stepped")]
 pub use backend::{SteppedBackend, Written};
+#[cfg(feature = "mutants")]
+pub use mutants::Mutant;
 pub use restore::RestoreReport;

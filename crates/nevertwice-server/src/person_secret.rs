@@ -36,7 +36,12 @@ const VERSION: u32 = 1;
 /// # Errors
 /// If the secret is another one, a later version noted it, or the file in the folder can't be read.
 pub fn check(path: &Path, data: &Path, secret: &[u8; 32]) -> Result<(), StartError> {
-    compare(path, data, secret)
+    let file = data.join(CHECK);
+    match std::fs::read_to_string(&file) {
+        Ok(known) => compare(path, &data.display().to_string(), secret, &known),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(refuse(path, format!("can't be compared with {}: {error}", file.display()))),
+    }
 }
 
 /// Whether a start would take the secret that is there, or make one. Nothing is written.
@@ -45,20 +50,10 @@ pub fn check(path: &Path, data: &Path, secret: &[u8; 32]) -> Result<(), StartErr
 /// If a start would refuse it.
 pub fn inspect(path: &Path, data: &Path) -> Result<(), StartError> {
     match File::open(path) {
-        Ok(file) => compare(path, data, &load(path, file)?),
+        Ok(file) => check(path, data, &load(path, file)?),
         Err(error) if error.kind() == ErrorKind::NotFound && !has_entries(data) => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => Err(missing(path, data)),
         Err(error) => Err(refuse(path, format!("can't be opened: {error}"))),
-    }
-}
-
-/// Compares the secret with what the folder says of the right one, if it says anything yet.
-fn compare(path: &Path, data: &Path, secret: &[u8; 32]) -> Result<(), StartError> {
-    let file = data.join(CHECK);
-    match std::fs::read_to_string(&file) {
-        Ok(known) => compare(path, &data.display().to_string(), secret, &known),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(refuse(path, format!("can't be compared with {}: {error}", file.display()))),
     }
 }
 

@@ -9,7 +9,7 @@ use std::io::Write as _;
 
 use nevertwice_api::{Answer, Backend, BoxFuture, Levels, Request};
 use nevertwice_core::model::{Auditor, Step, Workload, WorkloadOptions};
-use nevertwice_core::{Decision, Query, ScanCursor, ShardId, ShardKind, State};
+use nevertwice_core::{Decision, Query, Rejection, ScanCursor, ShardId, ShardKind, State};
 
 /// A backend under test, with what the suite needs to hold in its hands.
 pub trait Subject {
@@ -75,28 +75,38 @@ async fn run_seed<S: Subject>(plan: &Plan, seed: u64, subject: &mut S) -> u64 {
 /// The same shards, decided by the core alone and followed by the auditor.
 struct Pure {
     states: BTreeMap<ShardId, (State, Auditor)>,
+    /// The latest instant at which a shard that is open told somebody that an intent has expired, since the last restart: that *no*
+    /// is the last word, so a backend that runs does not let the shard's time go back behind it.
+    final_at_ms: BTreeMap<ShardId, i64>,
 }
 
 impl Pure {
     fn new(shards: &[ShardId], epoch: u32) -> Self {
         // Another seed than any backend's: neither decisions nor hashes may depend on it.
         let state = |shard: &ShardId| (State::new(shard.clone(), epoch, (7, 11)), Auditor::new(shard.clone()));
-        Self { states: shards.iter().map(|shard| (shard.clone(), state(shard))).collect() }
+        Self { states: shards.iter().map(|shard| (shard.clone(), state(shard))).collect(), final_at_ms: BTreeMap::new() }
     }
 
     fn adopt(&mut self, epoch: u32) {
         for (state, _) in self.states.values_mut() {
             state.adopt(epoch);
         }
+        self.final_at_ms.clear();
     }
 
     fn step(&mut self, step: &Step, place: &str) -> (Decision, &State) {
         let (state, auditor) = self.states.get_mut(&step.shard).expect("a step goes to one of the workload's shards");
-        let decision = state.decide(&step.command, step.at_ms);
+        let at_ms = self.final_at_ms.get(&step.shard).copied().unwrap_or(i64::MIN).max(step.at_ms);
+        let decision = state.decide(&step.command, at_ms);
+        if let Decision::Rejected(Rejection::IntentExpired { .. }) = decision
+            && state.is_open()
+        {
+            self.final_at_ms.insert(step.shard.clone(), at_ms);
+        }
         if let Decision::Accepted(entry) = &decision {
             state.apply(entry).unwrap_or_else(|error| panic!("{place}: the core's own entry does not fit: {error}"));
         }
-        if let Err(violation) = auditor.check(state, &step.command, step.at_ms, &decision) {
+        if let Err(violation) = auditor.check(state, &step.command, at_ms, &decision) {
             panic!("{place}: the core breaks an invariant: {violation}");
         }
         (decision, state)

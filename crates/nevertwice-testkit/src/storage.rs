@@ -41,6 +41,8 @@ impl MemoryStorage {
             fail_at: None,
             capacity: None,
             held: false,
+            failures: 0,
+            flips: Vec::new(),
         };
         MemoryStorage(Arc::new(Shared { disk: Mutex::new(disk), released: Condvar::new() }))
     }
@@ -61,6 +63,18 @@ impl MemoryStorage {
     pub fn fail_after(&self, more: u64) {
         let mut disk = self.disk();
         disk.fail_at = Some(disk.calls + more);
+    }
+
+    /// How many planned failures there were.
+    pub fn failures(&self) -> u64 {
+        self.disk().failures
+    }
+
+    /// What is planned and has not happened does not happen.
+    pub fn no_more_faults(&self) {
+        let mut disk = self.disk();
+        disk.crash_at = None;
+        disk.fail_at = None;
     }
 
     /// Every sync of a file waits from now on, until [`MemoryStorage::release`].
@@ -119,13 +133,12 @@ impl MemoryStorage {
 
     /// Turns bits of one byte, on the disk and in the cache.
     pub fn flip(&self, name: &str, offset: usize, mask: u8) {
-        let mut disk = self.disk();
-        let inode = *disk.live.get(name).expect("the file is there");
-        let inode = disk.inodes.get_mut(&inode).expect("every name has its file");
-        inode.live[offset] ^= mask;
-        if let Some(byte) = inode.durable.get_mut(offset) {
-            *byte ^= mask;
-        }
+        self.disk().flip(name, offset, mask);
+    }
+
+    /// Turns back all bits that were turned and have not been written over since, and says how many bytes had any.
+    pub fn mend(&self) -> usize {
+        self.disk().mend()
     }
 
     /// Puts a file there, durable.
@@ -305,6 +318,7 @@ impl StorageFile for MemoryFile {
             inode.dirty.insert(sector);
         }
         disk.inodes.insert(self.inode, inode);
+        disk.written_over(self.inode, start..end);
         if matches!(fate, Fate::Crash) { Err(io::Error::other("the process is dead")) } else { Ok(()) }
     }
 
@@ -318,6 +332,9 @@ impl StorageFile for MemoryFile {
         let inode = disk.inodes.get_mut(&self.inode).ok_or_else(not_found)?;
         match fate {
             Fate::Happen => {
+                for flip in disk.flips.iter_mut().filter(|flip| flip.inode == self.inode) {
+                    flip.is_durable &= flip.is_live || !inode.dirty.contains(&(flip.offset / SECTOR));
+                }
                 inode.durable.truncate(inode.cut_to.take().unwrap_or(usize::MAX));
                 inode.durable.resize(inode.live.len(), 0);
                 for sector in std::mem::take(&mut inode.dirty) {

@@ -117,6 +117,8 @@ impl LocalBackend {
             // The seal of the new epoch is durable: what was followed is another history from here on.
             Following::remove(folder.storage().as_ref())?;
         }
+        #[cfg(feature = "mutants")]
+        let journal = journal.skipping_syncs(options.mutant == Some(crate::Mutant::SkippedSync));
 
         let group_bytes_max = options.group_bytes_max();
         let room_bytes = options.journal.segment_bytes.min(8 * group_bytes_max as u64);
@@ -147,6 +149,8 @@ impl LocalBackend {
             restored.states,
             limits,
         );
+        #[cfg(feature = "mutants")]
+        let sequencer = sequencer.with(options.mutant);
         let syncer = Syncer {
             journal,
             handoff: Arc::clone(&handoff),

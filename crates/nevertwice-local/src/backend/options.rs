@@ -23,6 +23,9 @@ pub struct LocalOptions {
     pub reader_lease_ms: i64,
     /// The journal's layout.
     pub journal: JournalOptions,
+    /// A planted bug.
+    #[cfg(feature = "mutants")]
+    pub mutant: Option<crate::Mutant>,
 }
 
 impl Default for LocalOptions {
@@ -35,6 +38,8 @@ impl Default for LocalOptions {
             snapshot_bytes: 512 << 20,
             reader_lease_ms: 5_000,
             journal: JournalOptions::default(),
+            #[cfg(feature = "mutants")]
+            mutant: None,
         }
     }
 }

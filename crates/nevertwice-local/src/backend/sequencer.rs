@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 
 use nevertwice_api::{Answer, Failure, Level, Levels, Observer, Reading, Request};
-use nevertwice_core::{Decision, Entry, Position, Query, ShardId, State, StateHash};
+use nevertwice_core::{Decision, Entry, Position, Query, Rejection, ShardId, State, StateHash};
 
 use super::handoff::{Group, Handoff};
 use super::queue::{Item, Reply, Waiting};
@@ -27,9 +27,16 @@ struct Shard {
     durable: Position,
     /// Groups that are not known to be durable: the ticket, and the shard's last position in it.
     marks: VecDeque<(u64, Position)>,
+    /// The latest instant at which somebody was told that an intent has expired. That *no* is the last word, so the shard's time
+    /// does not go back behind it, whatever the clock does. It is not kept over a restart.
+    final_at_ms: i64,
 }
 
 impl Shard {
+    fn new(state: State, durable: Position) -> Shard {
+        Shard { state, durable, marks: VecDeque::new(), final_at_ms: i64::MIN }
+    }
+
     /// Learns what has become durable, and says whether the state rests on nothing else.
     fn is_safe(&mut self, durable_ticket: u64) -> bool {
         while let Some((ticket, position)) = self.marks.front() {
@@ -94,6 +101,8 @@ pub(crate) struct Sequencer {
     now: Now,
     watch: Stopwatch,
     limits: GroupLimits,
+    #[cfg(feature = "mutants")]
+    mutant: Option<crate::Mutant>,
 }
 
 /// Tells the syncer that nothing more will come.
@@ -137,7 +146,7 @@ impl Sequencer {
             state.adopt(epoch);
             // What was recovered is durable: the recovery synced it.
             let durable = state.position();
-            (state.shard().clone(), Shard { state, durable, marks: VecDeque::new() })
+            (state.shard().clone(), Shard::new(state, durable))
         });
         let shards = shards.collect();
         Sequencer {
@@ -160,7 +169,19 @@ impl Sequencer {
             now: Now::default(),
             watch: Stopwatch::start(),
             limits,
+            #[cfg(feature = "mutants")]
+            mutant: None,
         }
+    }
+
+    /// The same with a planted bug.
+    #[cfg(feature = "mutants")]
+    pub(super) fn with(mut self, mutant: Option<crate::Mutant>) -> Sequencer {
+        self.mutant = mutant;
+        if let Some(crate::Mutant::Core(mutant)) = mutant {
+            self.shards.values_mut().for_each(|shard| shard.state.plant(mutant));
+        }
+        self
     }
 
     /// Works until it is told to stop, or nobody is left who could ask.
@@ -315,23 +336,34 @@ impl Sequencer {
 
     /// Asks a shard's state. One that nobody opened answers as an empty one, which is safe: only an accepted opening makes it a
     /// shard, since strangers may name as many as they like.
-    fn ask<T>(&mut self, id: &ShardId, question: impl FnOnce(&State) -> T) -> Found<T> {
+    fn ask<T>(&mut self, id: &ShardId, question: impl FnOnce(&State, i64) -> T) -> Found<T> {
+        let at_ms = self.now.at_ms;
         match self.shards.get_mut(id) {
             Some(shard) => {
                 let safe = shard.is_safe(self.now.durable_ticket);
-                Found { answer: question(&shard.state), position: shard.state.position(), safe, durable: shard.durable }
+                Found {
+                    answer: question(&shard.state, at_ms.max(shard.final_at_ms)),
+                    position: shard.state.position(),
+                    safe,
+                    durable: shard.durable,
+                }
             }
             None => {
                 let unopened = State::new(id.clone(), self.epoch, self.seed);
-                Found { answer: question(&unopened), position: unopened.position(), safe: true, durable: unopened.position() }
+                Found { answer: question(&unopened, at_ms), position: unopened.position(), safe: true, durable: unopened.position() }
             }
         }
     }
 
     fn submit(&mut self, request: Request, reply: Reply<Answer>) {
-        let at_ms = self.now.at_ms;
         let must_wait = self.level == Level::Journaled || request.levels.contains(Level::Journaled);
-        let Found { answer: decision, position, safe, durable } = self.ask(&request.shard, |state| state.decide(&request.command, at_ms));
+        let Found { answer: decision, position, safe, durable } =
+            self.ask(&request.shard, |state, at_ms| state.decide(&request.command, at_ms));
+        if let Decision::Rejected(Rejection::IntentExpired { .. }) = decision
+            && let Some(shard) = self.shards.get_mut(&request.shard)
+        {
+            shard.final_at_ms = shard.final_at_ms.max(self.now.at_ms);
+        }
         if let Decision::Accepted(entry) = decision {
             return self.accept(&request.shard, entry, must_wait, reply);
         }
@@ -348,6 +380,8 @@ impl Sequencer {
         }
         let level = if safe || must_wait { Level::Journaled } else { Level::Decided };
         let answer = Answer { decision, position, levels: Levels::reached(level) };
+        #[cfg(feature = "mutants")]
+        let safe = safe || self.mutant == Some(crate::Mutant::EarlyReplay);
         if safe || !must_wait {
             drop(reply.send(Ok(answer)));
         } else {
@@ -367,7 +401,12 @@ impl Sequencer {
             Some(shard) => shard,
             None => {
                 let state = State::new(id.clone(), self.epoch, self.seed);
-                let shard = Shard { state, durable: Position::default(), marks: VecDeque::new() };
+                #[cfg(feature = "mutants")]
+                let state = match self.mutant {
+                    Some(crate::Mutant::Core(mutant)) => state.with(mutant),
+                    _ => state,
+                };
+                let shard = Shard::new(state, Position::default());
                 self.shards.entry(id.clone()).or_insert(shard)
             }
         };
@@ -387,6 +426,8 @@ impl Sequencer {
         shard.mark(self.ticket, position);
         let level = if must_wait { Level::Journaled } else { Level::Decided };
         let answer = Answer { decision: Decision::Accepted(entry), position, levels: Levels::reached(level) };
+        #[cfg(feature = "mutants")]
+        let must_wait = must_wait && self.mutant != Some(crate::Mutant::EarlyAnswer);
         if must_wait {
             self.group.waiting.push(Waiting::Submit(reply, answer));
         } else {
@@ -395,7 +436,7 @@ impl Sequencer {
     }
 
     fn read(&mut self, shard: &ShardId, query: &Query, level: Level, reply: Reply<Reading>) {
-        let Found { answer: view, position, safe, .. } = self.ask(shard, |state| state.read(query));
+        let Found { answer: view, position, safe, .. } = self.ask(shard, |state, _| state.read(query));
         if self.now.poisoned && !safe {
             return drop(reply.send(Err(Failure::JournalFailed)));
         }
@@ -427,7 +468,7 @@ impl Sequencer {
     }
 
     fn hash(&mut self, shard: &ShardId, reply: Reply<(Position, StateHash)>) {
-        let Found { answer: hash, position, safe, .. } = self.ask(shard, State::state_hash);
+        let Found { answer: hash, position, safe, .. } = self.ask(shard, |state, _| state.state_hash());
         let hash = (position, hash);
         if safe {
             drop(reply.send(Ok(hash)));

@@ -43,6 +43,8 @@ pub struct Journal {
     preparer: Arc<Preparer>,
     pub(super) progress: Arc<Progress>,
     storage: Arc<dyn Storage>,
+    #[cfg(feature = "mutants")]
+    skips_syncs: bool,
 }
 
 /// What others may know of the writer.
@@ -100,7 +102,15 @@ impl Journal {
             preparer: Arc::new(preparer),
             progress: Arc::new(progress),
             storage,
+            #[cfg(feature = "mutants")]
+            skips_syncs: false,
         })
+    }
+
+    /// The same with a planted bug.
+    #[cfg(feature = "mutants")]
+    pub(crate) fn skipping_syncs(self, skips_syncs: bool) -> Journal {
+        Journal { skips_syncs, ..self }
     }
 
     /// Writes the batch and syncs it; on success it is durable, has the number that is returned, and `batch` is
@@ -123,9 +133,10 @@ impl Journal {
         let len = frame.len() as u64;
         let written = self.segment.file.write_at(self.offset, frame);
         let name = &self.segment.name;
-        let synced = written
-            .map_err(IoFailure::of("writing", name))
-            .and_then(|()| self.segment.file.sync_data().map_err(IoFailure::of("syncing", name)));
+        let sync = || self.segment.file.sync_data();
+        #[cfg(feature = "mutants")]
+        let sync = || if self.skips_syncs && number % 16 == 0 { Ok(()) } else { sync() };
+        let synced = written.map_err(IoFailure::of("writing", name)).and_then(|()| sync().map_err(IoFailure::of("syncing", name)));
         if let Err(failure) = synced {
             // Whether a failed sync can be repeated is unknown, so it never is.
             self.poisoned = true;

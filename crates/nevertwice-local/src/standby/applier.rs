@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, Sender};
 use nevertwice_core::{Position, ShardId, StateHash};
 use tokio::sync::oneshot;
 
+use crate::audit::Trail;
 use crate::backup::{ShardAt, shards_at};
 use crate::error::OpenError;
 use crate::journal::JournalReader;
@@ -31,6 +32,8 @@ pub(super) type Asks = Sender<Ask>;
 pub(super) struct Applier {
     pub(super) reader: JournalReader,
     pub(super) states: States,
+    /// What operators did; it may be behind the states.
+    pub(super) trail: Trail,
     /// The batch that the states are after.
     pub(super) after: u64,
     pub(super) asks: Receiver<Ask>,
@@ -41,9 +44,13 @@ pub(super) struct Applier {
 impl Applier {
     /// Works until nobody is left who could ask; ends early, and says why, if an entry does not fit.
     pub(super) fn run(mut self) -> Result<(), OpenError> {
-        let mut cursor = self.reader.cursor(self.after)?;
+        let mut cursor = self.reader.cursor(self.after.min(self.trail.cursor()))?;
         while let Ok(ask) = self.asks.recv() {
             while let Some(frame) = cursor.read_next()? {
+                self.trail.take(&frame)?;
+                if frame.batch <= self.after {
+                    continue;
+                }
                 self.states.apply(&frame, |_, _| {})?;
                 self.applied.store(frame.batch, Ordering::Release);
             }

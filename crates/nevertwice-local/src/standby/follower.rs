@@ -12,11 +12,14 @@ use super::applier::{Applier, Ask, Asks};
 use super::copy::{Asker, JournalCopy, Progress};
 use super::error::CopyError;
 use super::host::StandbyOptions;
+use crate::audit::{Trail, TrailFault, is_audit};
 use crate::backend::{Snapshots, Wish};
 use crate::chance::SystemChance;
 use crate::clock::{Clock, Stopwatch};
 use crate::error::{AppendError, IoFailure, OpenError};
 use crate::feed::{JournalFeed, Readers};
+use crate::folder::remove_if_there;
+use crate::journal::JournalReader;
 use crate::source::{Source, SourceError};
 use crate::states::States;
 use crate::storage::Storage;
@@ -181,8 +184,24 @@ impl Follower {
         None
     }
 
-    fn set_to_work(&self, (copy, states): (JournalCopy, States)) -> Result<Working, IoFailure> {
+    /// The audit of the copy. One that does not meet the journal (the copy was begun anew behind a gap) is begun anew as well: what it
+    /// lacks is in the audit of the source.
+    fn open_trail(&self, reader: &JournalReader) -> Result<Trail, OpenError> {
+        let meet = |trail: &Trail| trail.meet(Some(reader.first()), reader.durable());
+        let (trail, fault) = Trail::read(&self.storage, reader.id())?;
+        let Some(TrailFault(what)) = fault.or_else(|| meet(&trail)) else { return Ok(trail) };
+        tracing::warn!(what, "the copy's audit begins anew");
+        for name in self.storage.list().map_err(IoFailure::of("listing", ""))?.iter().filter(|name| is_audit(name)) {
+            remove_if_there(self.storage.as_ref(), name)?;
+        }
+        let (trail, _) = Trail::read(&self.storage, reader.id())?;
+        meet(&trail);
+        Ok(trail)
+    }
+
+    fn set_to_work(&self, (copy, states): (JournalCopy, States)) -> Result<Working, OpenError> {
         let reader = copy.reader();
+        let trail = self.open_trail(&reader)?;
         let readers = Arc::new(Readers::new(self.options.local.reader_lease_ms));
         let feed = Arc::new(JournalFeed::new(reader.clone(), copy.epoch(), Arc::clone(&self.clock), readers));
         let (bytes_since, keep_from) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(copy.keep_from())));
@@ -193,6 +212,7 @@ impl Follower {
             reader: reader.clone(),
             chance: Arc::new(SystemChance),
             observer: Arc::clone(&self.observer),
+            trail: trail.clone(),
             bytes_since: Arc::clone(&bytes_since),
             keep_from: Arc::clone(&keep_from),
             feed: Arc::clone(&feed),
@@ -200,7 +220,8 @@ impl Follower {
             verified: None,
         };
         let (asks, asked) = channel();
-        let applier = Applier { reader, states, after: copy.durable(), asks: asked, applied: Arc::clone(&self.shared.applied) };
+        let applied = Arc::clone(&self.shared.applied);
+        let applier = Applier { reader, states, trail, after: copy.durable(), asks: asked, applied };
         let applier = spawn("applier", move || applier.run())?;
         let snapshots = spawn("snapshots", move || snapshots.run())?;
         let mut known = self.shared.known();

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use nevertwice_api::{Backend, ErrorCode, Failure, Health, Level, Levels};
+use nevertwice_api::{Backend, ErrorCode, Failure, Health, Level, Levels, NoObserver};
 use nevertwice_core::{Decision, Position, Query, Rejection, ShardId, Side, View};
-use nevertwice_local::LocalOptions;
 use nevertwice_local::inspect::Inspection;
 use nevertwice_local::storage::{FileStorage, Storage};
+use nevertwice_local::{LocalBackend, LocalOptions};
+use nevertwice_testkit::clock::ManualClock;
 use nevertwice_testkit::storage::MemoryStorage;
 
 use crate::commands::{
@@ -85,6 +86,26 @@ fn reads_and_waits_tell_the_position_and_its_levels() {
         assert!(matches!(wait(backend.submit(more)), Err(Failure::LevelUnavailable(_))));
         assert_eq!(wait(backend.read(market(), Query::Market, Some(level))).unwrap_err(), unavailable);
     }
+}
+
+#[test]
+fn a_late_copy_of_an_expired_intent_does_nothing_when_the_clock_steps_back() {
+    let storage = MemoryStorage::new(7);
+    let clock = Arc::new(ManualClock::new(START_MS));
+    let opened = LocalBackend::open(Arc::new(storage.clone()), clock.clone(), Arc::new(NoObserver), &small_options());
+    let (backend, _) = opened.unwrap();
+    for request in opening() {
+        accepted(submit(&backend, &request));
+    }
+    let mut late = request(market(), "late", order("ann", Side::Buy, 1));
+    late.command.intent.expires_at = Some(START_MS + 1_000);
+    clock.set(START_MS + 2_000);
+    let expired = Rejection::IntentExpired { expires_at: START_MS + 1_000 };
+    assert_eq!(rejected(submit(&backend, &late)), expired, "its sender gives it up");
+    clock.set(START_MS + 500);
+    assert_eq!(rejected(submit(&backend, &late)), expired, "the last word stays the last");
+    let entry = accepted(submit(&backend, &request(market(), "other", order("ann", Side::Buy, 1))));
+    assert_eq!(entry.at_ms, START_MS + 2_000, "what happens after it happens at its instant or later");
 }
 
 #[test]

@@ -23,6 +23,18 @@ pub(super) struct Disk {
     pub(super) capacity: Option<u64>,
     /// Whether syncs wait.
     pub(super) held: bool,
+    /// How many planned failures there were.
+    pub(super) failures: u64,
+    pub(super) flips: Vec<Flip>,
+}
+
+/// Bits that were turned, and in which image they still are.
+pub(super) struct Flip {
+    pub(super) inode: u64,
+    pub(super) offset: usize,
+    mask: u8,
+    pub(super) is_live: bool,
+    pub(super) is_durable: bool,
 }
 
 #[derive(Default, Clone)]
@@ -82,6 +94,7 @@ impl Disk {
         }
         if self.fail_at == Some(call) {
             self.fail_at = None;
+            self.failures += 1;
             return Ok(Fate::Fail);
         }
         Ok(Fate::Happen)
@@ -99,6 +112,37 @@ impl Disk {
             self.names.push(change);
         }
         if matches!(fate, Fate::Crash) { Err(io::Error::other("the process is dead")) } else { Ok(()) }
+    }
+
+    pub(super) fn flip(&mut self, name: &str, offset: usize, mask: u8) {
+        let number = *self.live.get(name).expect("the file is there");
+        let inode = self.inodes.get_mut(&number).expect("every name has its file");
+        inode.live[offset] ^= mask;
+        let durable = inode.durable.get_mut(offset);
+        let is_durable = durable.is_some();
+        if let Some(byte) = durable {
+            *byte ^= mask;
+        }
+        self.flips.push(Flip { inode: number, offset, mask, is_live: true, is_durable });
+    }
+
+    pub(super) fn mend(&mut self) -> usize {
+        let mut mended = 0;
+        for Flip { inode, offset, mask, is_live, is_durable } in std::mem::take(&mut self.flips) {
+            let Some(inode) = self.inodes.get_mut(&inode) else { continue };
+            let live = inode.live.get_mut(offset).filter(|_| is_live);
+            let durable = inode.durable.get_mut(offset).filter(|_| is_durable);
+            mended += usize::from(live.is_some() || durable.is_some());
+            live.into_iter().chain(durable).for_each(|byte| *byte ^= mask);
+        }
+        mended
+    }
+
+    /// These bytes are not what they were, whatever bits had turned in them. On the disk they are, until they are synced.
+    pub(super) fn written_over(&mut self, inode: u64, bytes: std::ops::Range<usize>) {
+        for flip in self.flips.iter_mut().filter(|flip| flip.inode == inode && bytes.contains(&flip.offset)) {
+            flip.is_live = false;
+        }
     }
 
     pub(super) fn lose_power(&mut self) {
@@ -128,6 +172,9 @@ impl Disk {
                 if inode.durable.len() < end {
                     inode.durable.resize(end, 0);
                 }
+                for flip in self.flips.iter_mut().filter(|flip| flip.inode == number && (start..end).contains(&flip.offset)) {
+                    flip.is_durable &= flip.is_live && fate != 7;
+                }
                 let garbage = (fate == 7).then(|| self.draw() as u8 | 1);
                 for at in start..end {
                     inode.durable[at] = inode.live[at] ^ garbage.unwrap_or(0);
@@ -135,6 +182,9 @@ impl Disk {
             }
             inode.live = inode.durable.clone();
             self.inodes.insert(number, inode);
+        }
+        for flip in &mut self.flips {
+            flip.is_live = flip.is_durable;
         }
     }
 

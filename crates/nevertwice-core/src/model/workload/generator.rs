@@ -106,6 +106,17 @@ impl Workload {
         &self.shards
     }
 
+    /// What the clock shows from now on, for whoever has a clock of his own; it may show less than before.
+    pub const fn set_now(&mut self, now_ms: i64) {
+        self.now_ms = now_ms;
+    }
+
+    /// How the workload is mixed from now on. Its shards stay, and so do the terms under which they were opened.
+    #[must_use]
+    pub const fn options_mut(&mut self) -> &mut WorkloadOptions {
+        &mut self.options
+    }
+
     /// The next step. A workload without shards has none, and panics here.
     ///
     /// # Panics
@@ -142,6 +153,9 @@ impl Workload {
 
     fn move_clock(&mut self) {
         let Self { random, options, now_ms, .. } = self;
+        if options.step_ms_max == 0 && !options.wild_clock {
+            return;
+        }
         let forward = random.between(0, options.step_ms_max);
         let moved = match random.below(1_000) {
             0..4 if options.wild_clock => random.between(1, options.hold_ms).saturating_neg(),

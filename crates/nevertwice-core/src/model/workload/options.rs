@@ -24,7 +24,8 @@ pub struct WorkloadOptions {
     pub repeat_per_mille: u64,
     /// The first instant, in milliseconds since 1970.
     pub start_ms: i64,
-    /// The most milliseconds from one step to the next, but for the rare jumps past a hold or a retention.
+    /// The most milliseconds from one step to the next, but for the rare jumps past a hold or a retention. At 0 and without a
+    /// wild clock the workload has no clock of its own: see [`Workload::set_now`](super::Workload::set_now).
     pub step_ms_max: i64,
     /// The retention of every shard, in milliseconds.
     pub retention_ms: i64,

@@ -1,0 +1,26 @@
+//! Planted bugs, by which the simulator shows that it finds such ones. Compiled only with the feature `mutants`, which nothing that
+//! is shipped turns on, and inert until one is planted.
+
+/// A bug that can be planted in a backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mutant {
+    /// One batch in sixteen is not synced.
+    SkippedSync,
+    /// An accepted command is answered before its entry is safe.
+    EarlyAnswer,
+    /// A replay or a refusal is answered before what it rests on is safe.
+    EarlyReplay,
+    /// A bug in the core.
+    Core(nevertwice_core::Mutant),
+}
+
+impl Mutant {
+    /// All of them, and their names.
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("skipped-sync", Self::SkippedSync),
+        ("early-answer", Self::EarlyAnswer),
+        ("early-replay", Self::EarlyReplay),
+        ("release-without-owner", Self::Core(nevertwice_core::Mutant::ReleaseWithoutOwner)),
+        ("early-purge", Self::Core(nevertwice_core::Mutant::EarlyPurge)),
+    ];
+}
