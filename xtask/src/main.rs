@@ -8,6 +8,7 @@ mod licences;
 mod lints;
 mod runner;
 mod schemathesis;
+mod simulate;
 mod step;
 mod suite;
 mod tidy;
@@ -35,6 +36,8 @@ enum Task {
         #[arg(long)]
         keep_going: bool,
     },
+    /// Run seeded histories of clients, API, backend and disk, and judge them
+    Simulate(simulate::SimulateArgs),
     #[command(flatten)]
     Step(Step),
 }
@@ -49,6 +52,13 @@ fn main() -> ExitCode {
         }
     };
     let passed = match cli.task {
+        Task::Simulate(asked) => match simulate::ask(&workspace, &asked) {
+            Ok(_) => true,
+            Err(failure) => {
+                eprintln!("{failure}");
+                false
+            }
+        },
         Task::Ci { keep_going } => runner::run(&workspace, &Step::ALL, keep_going),
         Task::Step(step) => runner::run(&workspace, &[step], false),
     };

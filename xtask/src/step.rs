@@ -5,7 +5,7 @@ use std::fmt;
 use clap::Subcommand;
 
 use crate::workspace::Workspace;
-use crate::{licences, lints, schemathesis, suite, tidy, walls};
+use crate::{licences, lints, schemathesis, simulate, suite, tidy, walls};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
 pub(crate) enum Step {
@@ -25,12 +25,14 @@ pub(crate) enum Step {
     Test,
     /// Ask a running server what its OpenAPI document lets one ask, and hold its answers to it
     Schemathesis,
+    /// Seeds of the simulator that must find nothing, and planted bugs that must be found
+    SimulateAll,
 }
 
 impl Step {
     /// In the order that `ci` runs them: what is cheap first.
-    pub(crate) const ALL: [Self; 8] =
-        [Self::Fmt, Self::Tidy, Self::Walls, Self::Licences, Self::Clippy, Self::Docs, Self::Schemathesis, Self::Test];
+    pub(crate) const ALL: [Self; 9] =
+        [Self::Fmt, Self::Tidy, Self::Walls, Self::Licences, Self::Clippy, Self::Docs, Self::Schemathesis, Self::SimulateAll, Self::Test];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -42,6 +44,7 @@ impl Step {
             Self::Docs => "docs",
             Self::Test => "test",
             Self::Schemathesis => "schemathesis",
+            Self::SimulateAll => "simulate-all",
         }
     }
 
@@ -55,6 +58,7 @@ impl Step {
             Self::Clippy => lints::clippy(workspace),
             Self::Docs => lints::docs(workspace),
             Self::Schemathesis => schemathesis::run(workspace),
+            Self::SimulateAll => simulate::run(workspace),
             Self::Test => return suite::run(workspace),
         };
         Report { verdict, closing: None }

@@ -3,10 +3,10 @@
 use cargo_metadata::Metadata;
 
 use super::reach::{self, Reach};
-use super::table::{BINARY, FOR_DEVELOPMENT, MAY_BE_ABSENT, NEVER_IMPORTED, WALLS, Wall};
+use super::table::{BINARY, DEVELOPMENT_FEATURES, FOR_DEVELOPMENT, MAY_BE_ABSENT, NEVER_IMPORTED, WALLS, Wall};
 use super::without_std;
 use crate::step::Failure;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, capture};
 
 const FIX_TABLE: &str = "correct xtask/src/walls/table.rs";
 
@@ -38,6 +38,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<String, Failure> {
             "remove the dependency, or the feature that brings it in; the wall itself moves only with the design",
         ));
     }
+    check_shipped_features(workspace)?;
     let core = without_std::check(workspace)?;
     Ok(format!("{} crates, {asked} walls, none has a hole; {core}", standing.len()))
 }
@@ -72,6 +73,32 @@ fn check_table(walls: &[Wall], members: &[String], is_locked: &dyn Fn(&str) -> b
 fn check_default_members(names: &[String]) -> Option<String> {
     let told = || format!("the workspace's default members are {names:?}: only {BINARY} may be one, or `cargo run` runs something else");
     (names != [BINARY]).then(told)
+}
+
+/// What is shipped has no planted bugs, no steps and no open readers in it.
+fn check_shipped_features(workspace: &Workspace) -> Result<(), Failure> {
+    let mut command = workspace.cargo();
+    command.args(["tree", "--locked", "-p", BINARY, "-e", "normal", "--prefix", "none", "-f", "{p} | {f}"]);
+    let output = capture(&mut command)?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let found = development_features(&text);
+    if !output.status.success() || !text.contains("nevertwice-local v") {
+        return Err(Failure::new("`cargo tree` does not tell the features of what is shipped", "run `cargo tree -p nevertwice` by hand"));
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(found.join("\n"), "turn the feature on where it is tested, never in a normal dependency of the product"))
+}
+
+/// The lines of `package | feature,feature` that name a feature of development.
+fn development_features(tree: &str) -> Vec<String> {
+    let ours = tree.lines().filter(|line| line.starts_with("nevertwice"));
+    let named = ours.filter(|line| {
+        let features = line.split(" | ").nth(1).unwrap_or_default();
+        features.trim_end_matches(" (*)").split(',').any(|feature| DEVELOPMENT_FEATURES.contains(&feature))
+    });
+    named.map(|line| format!("{BINARY} is shipped with {line}")).collect()
 }
 
 /// The names that this package must not reach and that exist at all, those that nobody may reach included.
@@ -114,6 +141,13 @@ mod tests {
     fn table_says(walls: &[Wall], members: &[&str], locked: &[&str]) -> String {
         let members: Vec<String> = members.iter().map(|name| (*name).to_owned()).collect();
         check_table(walls, &members, &|name| locked.contains(&name)).join("\n")
+    }
+
+    #[test]
+    fn a_planted_bug_is_not_shipped() {
+        assert!(development_features("nevertwice-local v0.1.0 (/x) | default\nserde v1 | stepped").is_empty());
+        assert_eq!(development_features("nevertwice-local v0.1.0 (/x) | default,mutants\n").len(), 1);
+        assert_eq!(development_features("nevertwice-server v0.1.0 (/x) | stepped (*)\n").len(), 1);
     }
 
     #[test]

@@ -31,13 +31,17 @@ const BOTS: &str = "nevertwice-bots";
 pub(crate) const BINARY: &str = "nevertwice";
 const TESTKIT: &str = "nevertwice-testkit";
 const FUZZ: &str = "nevertwice-fuzz";
+const SIMULATOR: &str = "nevertwice-simulator";
 const XTASK: &str = "xtask";
 
 /// Nobody may reach these: the binary is no library, the others are for development.
-pub(crate) const NEVER_IMPORTED: &[&str] = &[BINARY, TESTKIT, FUZZ, XTASK];
+pub(crate) const NEVER_IMPORTED: &[&str] = &[BINARY, TESTKIT, FUZZ, SIMULATOR, XTASK];
 
 /// But for who is for development too, and what it builds on.
-pub(crate) const FOR_DEVELOPMENT: &[(&str, &str)] = &[(FUZZ, TESTKIT)];
+pub(crate) const FOR_DEVELOPMENT: &[(&str, &str)] = &[(FUZZ, TESTKIT), (SIMULATOR, TESTKIT)];
+
+/// Features that only development turns on: what is shipped has none of them.
+pub(crate) const DEVELOPMENT_FEATURES: &[&str] = &["fuzzing", "mutants", "stepped"];
 
 /// Every member of the workspace has a row, so that a new crate cannot come in without its walls.
 pub(crate) const WALLS: &[Wall] = &[
@@ -114,6 +118,13 @@ pub(crate) const WALLS: &[Wall] = &[
         elsewhere: &[],
         control: SERVER,
         why: "the fuzz targets read what comes from outside, and drive no server",
+    },
+    Wall {
+        package: SIMULATOR,
+        never: &[&[BOTS], DATABASES],
+        elsewhere: &[],
+        control: SERVER,
+        why: "the simulator plays the clients and the disk itself, and needs nobody else's",
     },
     Wall {
         package: XTASK,

@@ -55,9 +55,11 @@ fn look(storage: &MemoryStorage) -> Result<(Shown, u64), OpenError> {
     let _ = inspection.replay(|_, _| {});
     let _ = inspection.batches(|batch| batch.entries.iter().all(Result::is_ok));
     let contents = inspection.contents()?;
-    match contents.damage {
-        Some(damage) => Err(damage.into()),
-        None => {
+    let (_, audit_fault) = inspection.audit()?;
+    match (contents.damage, audit_fault) {
+        (Some(damage), _) => Err(damage.into()),
+        (None, Some(what)) => Err(OpenError::Audit { what }),
+        (None, None) => {
             let shards = contents.states.shards().map(|state| (state.shard().clone(), (state.position(), state.state_hash())));
             Ok((shards.collect(), contents.report.journal.cut_bytes))
         }

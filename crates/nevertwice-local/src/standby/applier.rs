@@ -8,7 +8,8 @@ use std::sync::mpsc::{Receiver, Sender};
 use nevertwice_core::{Position, ShardId, StateHash};
 use tokio::sync::oneshot;
 
-use crate::audit::Trail;
+use crate::audit::{Facts, Trail};
+use crate::backend::Wish;
 use crate::backup::{ShardAt, shards_at};
 use crate::error::OpenError;
 use crate::journal::JournalReader;
@@ -32,8 +33,12 @@ pub(super) type Asks = Sender<Ask>;
 pub(super) struct Applier {
     pub(super) reader: JournalReader,
     pub(super) states: States,
-    /// What operators did; it may be behind the states.
+    /// What operators did.
     pub(super) trail: Trail,
+    /// Where to ask for it to be written.
+    pub(super) wishes: Sender<Wish>,
+    /// Their entries of the batch at hand.
+    pub(super) facts: Facts,
     /// The batch that the states are after.
     pub(super) after: u64,
     pub(super) asks: Receiver<Ask>,
@@ -44,14 +49,19 @@ pub(super) struct Applier {
 impl Applier {
     /// Works until nobody is left who could ask; ends early, and says why, if an entry does not fit.
     pub(super) fn run(mut self) -> Result<(), OpenError> {
-        let mut cursor = self.reader.cursor(self.after.min(self.trail.cursor()))?;
+        let mut cursor = self.reader.cursor(self.after)?;
         while let Ok(ask) = self.asks.recv() {
             while let Some(frame) = cursor.read_next()? {
-                self.trail.take(&frame)?;
-                if frame.batch <= self.after {
-                    continue;
+                let facts = &mut self.facts;
+                self.states.apply(&frame, |_, entry| {
+                    if entry.is_operators() {
+                        facts.push(entry);
+                    }
+                })?;
+                if self.trail.hear(frame.batch, facts) {
+                    // Nobody writes it while the copy ends; the next start finds it in the journal.
+                    drop(self.wishes.send(Wish::Audit));
                 }
-                self.states.apply(&frame, |_, _| {})?;
                 self.applied.store(frame.batch, Ordering::Release);
             }
             // Whoever asked may be gone.

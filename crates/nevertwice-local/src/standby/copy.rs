@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::error::CopyError;
 use super::following::{Following, Place};
+use crate::audit::{Trail, is_audit};
 use crate::chance::{Chance, draw_seed};
 use crate::error::{Damage, IoFailure, OpenError};
 use crate::folder::{JournalId, draw_id, folder_id, remove_if_there, write_marker_of, write_small};
@@ -43,6 +44,16 @@ pub struct Progress {
     pub bytes: u64,
 }
 
+/// A copy that can go on, and what was made of it so far.
+pub struct Begun {
+    /// The copy.
+    pub copy: JournalCopy,
+    /// The states after its last batch.
+    pub states: States,
+    /// What operators did, up to there.
+    pub(crate) trail: Trail,
+}
+
 /// A copy of a journal, in a folder of its own.
 pub struct JournalCopy {
     storage: Arc<dyn Storage>,
@@ -62,11 +73,7 @@ impl JournalCopy {
     ///
     /// # Errors
     /// If the folder holds something else, or is damaged.
-    pub fn resume(
-        storage: &Arc<dyn Storage>,
-        options: &JournalOptions,
-        chance: &dyn Chance,
-    ) -> Result<Option<(JournalCopy, States)>, OpenError> {
+    pub fn resume(storage: &Arc<dyn Storage>, options: &JournalOptions, chance: &dyn Chance) -> Result<Option<Begun>, OpenError> {
         let Some(following) = Following::read(storage.as_ref())? else {
             let names = storage.list().map_err(IoFailure::of("listing", ""))?;
             if names.iter().any(|name| name != CLAIM_FILE && name != Following::NEW_NAME) {
@@ -79,6 +86,9 @@ impl JournalCopy {
         let restored = restore(storage, folder_id(storage.as_ref())?, chance)?;
         if let Some(damage) = restored.damage {
             return Err(damage.into());
+        }
+        if let Some(fault) = restored.trail_fault {
+            return Err(fault.into());
         }
         let journal = restored.recovery.resume(options)?;
         if journal.durable() < behind.batch {
@@ -95,7 +105,7 @@ impl JournalCopy {
             placed: behind.batch,
             bytes_since_place: 0,
         };
-        Ok(Some((copy, restored.states)))
+        Ok(Some(Begun { copy, states: restored.states, trail: restored.trail }))
     }
 
     /// Makes a new copy in a claimed folder, from the source's newest snapshot on if it has one. What a copy in it held before
@@ -108,7 +118,7 @@ impl JournalCopy {
         source: &mut dyn Source,
         options: &JournalOptions,
         chance: &dyn Chance,
-    ) -> Result<(JournalCopy, States), CopyError> {
+    ) -> Result<Begun, CopyError> {
         let listing = source.listing()?;
         Following { journal: listing.id, behind: None }.write(storage.as_ref())?;
         wipe(storage.as_ref())?;
@@ -124,21 +134,23 @@ impl JournalCopy {
         for note in listing.notes.iter().filter(|note| crate::backup::is_note(&note.name)) {
             write_small(storage.as_ref(), &note.name, &note.bytes)?;
         }
+        let (trail, fault) = Trail::read(storage, id)?;
+        if let Some(fault) = fault.or_else(|| trail.meet((journal.durable() > 0).then(|| journal.durable()), journal.durable())) {
+            return Err(CopyError::Open(fault.into()));
+        }
         write_marker_of(storage.as_ref(), id)?;
         Following { journal: listing.id, behind: Some(behind) }.write(storage.as_ref())?;
         let storage = Arc::clone(storage);
-        Ok((
-            JournalCopy {
-                storage,
-                source_id: listing.id,
-                journal,
-                tip: behind,
-                proven: behind,
-                placed: behind.batch,
-                bytes_since_place: 0,
-            },
-            states,
-        ))
+        let copy = JournalCopy {
+            storage,
+            source_id: listing.id,
+            journal,
+            tip: behind,
+            proven: behind,
+            placed: behind.batch,
+            bytes_since_place: 0,
+        };
+        Ok(Begun { copy, states, trail })
     }
 
     /// Reads what is durable here.
@@ -272,7 +284,9 @@ fn install_snapshot(
 /// Removes what an earlier copy left.
 fn wipe(storage: &dyn Storage) -> Result<(), CopyError> {
     let names = storage.list().map_err(|error| CopyError::folder("listing", "", error))?;
-    for name in names.iter().filter(|name| is_segment(name) || is_snapshot(name) || name.ends_with(".tmp") || *name == "reach") {
+    for name in
+        names.iter().filter(|name| is_segment(name) || is_snapshot(name) || is_audit(name) || name.ends_with(".tmp") || *name == "reach")
+    {
         remove_if_there(storage, name)?;
     }
     storage.sync_folder().map_err(|error| CopyError::folder("syncing the folder of", "", error))

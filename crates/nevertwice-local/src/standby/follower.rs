@@ -9,19 +9,16 @@ use std::time::Duration;
 use nevertwice_api::{GroupReport, Observer};
 
 use super::applier::{Applier, Ask, Asks};
-use super::copy::{Asker, JournalCopy, Progress};
+use super::copy::{Asker, Begun, JournalCopy, Progress};
 use super::error::CopyError;
 use super::host::StandbyOptions;
-use crate::audit::{Trail, TrailFault, is_audit};
+use crate::audit::{Facts, Trail};
 use crate::backend::{Snapshots, Wish};
 use crate::chance::SystemChance;
 use crate::clock::{Clock, Stopwatch};
 use crate::error::{AppendError, IoFailure, OpenError};
 use crate::feed::{JournalFeed, Readers};
-use crate::folder::remove_if_there;
-use crate::journal::JournalReader;
 use crate::source::{Source, SourceError};
-use crate::states::States;
 use crate::storage::Storage;
 
 /// How long it waits before it asks again where it got nothing.
@@ -123,6 +120,7 @@ pub(super) struct Follower {
 /// A copy at work: with the threads beside it.
 struct Working {
     copy: JournalCopy,
+    trail: Trail,
     asks: Asks,
     applier: JoinHandle<Result<(), OpenError>>,
     wishes: Sender<Wish>,
@@ -135,7 +133,7 @@ struct Working {
 
 impl Follower {
     /// Follows until it is told to stop, or can't go on.
-    pub(super) fn run(mut self, mut resumed: Option<(JournalCopy, States)>) {
+    pub(super) fn run(mut self, mut resumed: Option<Begun>) {
         while !self.shared.is_stopped() {
             let copied = match resumed.take() {
                 Some(copied) => copied,
@@ -168,7 +166,7 @@ impl Follower {
     }
 
     /// Makes a new copy, as soon as the source lets it; none if it is told to stop before.
-    fn install(&mut self) -> Option<(JournalCopy, States)> {
+    fn install(&mut self) -> Option<Begun> {
         self.shared.enter(Phase::Installing, None);
         let journal = self.options.local.journal.clone();
         while !self.shared.is_stopped() {
@@ -184,24 +182,8 @@ impl Follower {
         None
     }
 
-    /// The audit of the copy. One that does not meet the journal (the copy was begun anew behind a gap) is begun anew as well: what it
-    /// lacks is in the audit of the source.
-    fn open_trail(&self, reader: &JournalReader) -> Result<Trail, OpenError> {
-        let meet = |trail: &Trail| trail.meet(Some(reader.first()), reader.durable());
-        let (trail, fault) = Trail::read(&self.storage, reader.id())?;
-        let Some(TrailFault(what)) = fault.or_else(|| meet(&trail)) else { return Ok(trail) };
-        tracing::warn!(what, "the copy's audit begins anew");
-        for name in self.storage.list().map_err(IoFailure::of("listing", ""))?.iter().filter(|name| is_audit(name)) {
-            remove_if_there(self.storage.as_ref(), name)?;
-        }
-        let (trail, _) = Trail::read(&self.storage, reader.id())?;
-        meet(&trail);
-        Ok(trail)
-    }
-
-    fn set_to_work(&self, (copy, states): (JournalCopy, States)) -> Result<Working, OpenError> {
+    fn set_to_work(&self, Begun { copy, states, trail }: Begun) -> Result<Working, IoFailure> {
         let reader = copy.reader();
-        let trail = self.open_trail(&reader)?;
         let readers = Arc::new(Readers::new(self.options.local.reader_lease_ms));
         let feed = Arc::new(JournalFeed::new(reader.clone(), copy.epoch(), Arc::clone(&self.clock), readers));
         let (bytes_since, keep_from) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(copy.keep_from())));
@@ -220,8 +202,16 @@ impl Follower {
             verified: None,
         };
         let (asks, asked) = channel();
-        let applied = Arc::clone(&self.shared.applied);
-        let applier = Applier { reader, states, trail, after: copy.durable(), asks: asked, applied };
+        let applier = Applier {
+            reader,
+            states,
+            trail: trail.clone(),
+            wishes: wishes.clone(),
+            facts: Facts::default(),
+            after: copy.durable(),
+            asks: asked,
+            applied: Arc::clone(&self.shared.applied),
+        };
         let applier = spawn("applier", move || applier.run())?;
         let snapshots = spawn("snapshots", move || snapshots.run())?;
         let mut known = self.shared.known();
@@ -230,7 +220,7 @@ impl Follower {
         (known.phase, known.trouble) = (Phase::Connecting, None);
         self.shared.applied.store(copy.durable(), Ordering::Release);
         drop(known);
-        Ok(Working { copy, asks, applier, wishes, snapshots, bytes_since, keep_from, stopping })
+        Ok(Working { copy, trail, asks, applier, wishes, snapshots, bytes_since, keep_from, stopping })
     }
 
     /// Ends the threads, and writes down how far the copy is.
@@ -239,12 +229,15 @@ impl Follower {
             let mut known = self.shared.known();
             (known.feed, known.asks) = (None, None);
         }
-        let Working { copy, asks, applier, wishes, snapshots, stopping, .. } = working;
+        let Working { copy, trail, asks, applier, wishes, snapshots, stopping, .. } = working;
         stopping.store(true, Ordering::Relaxed);
         drop((asks, wishes.send(Wish::Stop)));
         drop(snapshots.join());
         if let Ok(Err(error)) = applier.join() {
             tracing::error!(%error, "what was copied could not be applied");
+        }
+        if trail.has_news() {
+            trail.flush();
         }
         if let Err(error) = copy.leave() {
             tracing::warn!(%error, "how far the copy is was not written down; the next start finds out");

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
-use nevertwice_api::{Answer, Backend, BackendStatus, BoxFuture, Failure, Health, Level, Levels, Observer, Reading, Request};
+use nevertwice_api::{Answer, Backend, BackendStatus, BoxFuture, Failure, Health, History, Level, Levels, Observer, Reading, Request};
 use nevertwice_core::{Position, Query, ShardId, StateHash};
 use tokio::sync::oneshot;
 
@@ -253,6 +253,10 @@ impl Backend for Standby {
 
     fn shards(&self) -> BoxFuture<'static, Result<Vec<ShardId>, Failure>> {
         self.backend().map_or_else(refused, Backend::shards)
+    }
+
+    fn history(&self) -> Option<Arc<dyn History>> {
+        self.backend()?.history()
     }
 
     fn status(&self) -> BackendStatus {

@@ -20,7 +20,7 @@ mod follower;
 mod following;
 mod host;
 
-pub use copy::{Asker, JournalCopy, Progress};
+pub use copy::{Asker, Begun, JournalCopy, Progress};
 pub use error::CopyError;
 pub use follower::Phase;
 pub(crate) use following::Following;

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use nevertwice_api::{Backend, Failure, GroupReport, Health, Level, Levels, Observer};
 use nevertwice_core::{Decision, Query, Side};
-use nevertwice_local::journal::JournalOptions;
+use nevertwice_local::journal::{JournalOptions, is_segment};
+use nevertwice_local::storage::Storage as _;
 use nevertwice_local::{LocalBackend, LocalOptions};
 use nevertwice_testkit::clock::ManualClock;
 use nevertwice_testkit::storage::MemoryStorage;
@@ -97,10 +98,14 @@ fn a_full_queue_answers_at_once_and_does_nothing() {
 #[test]
 fn a_full_disk_refuses_before_deciding_answers_the_rest_and_heals() {
     let storage = MemoryStorage::new(3);
-    let options = LocalOptions { journal: JournalOptions { segment_bytes: 64 << 10, segments_ahead: 1 }, ..small_options() };
+    // Segments of some hundred frames: on a busy machine it takes a while until the thread that fills them finds the disk full.
+    let options = LocalOptions { journal: JournalOptions { segment_bytes: 1 << 20, segments_ahead: 1 }, ..small_options() };
     let (backend, _) = open_at(&storage, &options, START_MS).unwrap();
     for request in opening() {
         accepted(submit(&backend, &request));
+    }
+    while storage.list().unwrap().iter().filter(|name| is_segment(name)).count() < 2 {
+        std::thread::yield_now();
     }
     storage.set_capacity(Some(storage.used()));
     let mut number = 0;

@@ -28,7 +28,7 @@ fn source(backend: &LocalBackend) -> FeedSource {
 
 fn resume(storage: &MemoryStorage) -> Result<Option<JournalCopy>, OpenError> {
     let storage: Arc<dyn Storage> = Arc::new(storage.clone());
-    Ok(JournalCopy::resume(&storage, &small_options().journal, &SystemChance)?.map(|(copy, _)| copy))
+    Ok(JournalCopy::resume(&storage, &small_options().journal, &SystemChance)?.map(|begun| begun.copy))
 }
 
 /// Goes on with a copy, or makes one.
@@ -37,7 +37,7 @@ fn begin(storage: &MemoryStorage, source: &mut dyn Source) -> Result<JournalCopy
         return Ok(copy);
     }
     let storage: Arc<dyn Storage> = Arc::new(storage.clone());
-    Ok(JournalCopy::install(&storage, source, &small_options().journal, &SystemChance)?.0)
+    Ok(JournalCopy::install(&storage, source, &small_options().journal, &SystemChance)?.copy)
 }
 
 /// Copies all that there is.
@@ -176,7 +176,7 @@ fn whatever_interrupts_either_side_the_copy_goes_on_and_keeps_what_it_confirmed(
         if matches!(last, Err(CopyError::Source(SourceError::Pruned))) {
             drop(copy);
             let storage: Arc<dyn Storage> = Arc::new(folder.clone());
-            copy = JournalCopy::install(&storage, &mut from, &small_options().journal, &SystemChance).unwrap().0;
+            copy = JournalCopy::install(&storage, &mut from, &small_options().journal, &SystemChance).unwrap().copy;
             last = follow(&mut copy, &mut from);
         }
         last.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
@@ -296,7 +296,9 @@ fn a_standby_follows_in_threads_of_its_own_decides_nothing_and_is_promoted() {
     assert!(report.followed.is_some() && promoted.epoch().is_multiple_of(1_000) && promoted.epoch() > old_epoch);
     assert_eq!(now(promoted), now(&backend));
     for (asked, entry) in made {
-        assert_eq!(wait(standby.submit(asked)).unwrap().decision, Decision::Replayed(entry));
+        // Where a command came from is in its entry, and not remembered with its intent.
+        let remembered = Entry { origin: None, before: None, ..entry };
+        assert_eq!(wait(standby.submit(asked)).unwrap().decision, Decision::Replayed(remembered));
     }
     let fresh = request(market(), "fresh", order("ann", Side::Sell, 1));
     let there = accepted(wait(standby.submit(fresh.clone())));

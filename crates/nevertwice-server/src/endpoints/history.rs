@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nevertwice_api::{AuditAsk, ErrorCode, History, HistoryFailure, Sought, wire};
+use nevertwice_api::{AuditAsk, ErrorCode, Failure, Health, History, HistoryFailure, Sought, wire};
 use nevertwice_core::{Entry, IntentRecord, Principal, Query, ShardId, View};
 use tokio::time::Duration;
 
@@ -91,6 +91,9 @@ fn shard(parameters: &Parameters) -> Result<Option<ShardId>, Refusal> {
 }
 
 fn history(app: &App) -> Result<Arc<dyn History>, Refusal> {
+    if app.backend.status().health == Health::Following {
+        return Err(Failure::StandbyFollows.into());
+    }
     app.backend.history().ok_or_else(|| {
         Refusal::new(ErrorCode::HistoryUnavailable, "This backend keeps no history that could be shown", "Ask where its entries are kept")
     })

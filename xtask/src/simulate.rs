@@ -1,0 +1,53 @@
+//! Runs the simulator: seeded histories of clients, API, backend and disk, each judged.
+
+use std::process::Command;
+
+use clap::Args;
+
+use crate::step::Failure;
+use crate::workspace::{Workspace, stream};
+
+/// How many seeds CI runs.
+const SEEDS: u64 = 200;
+
+/// Bugs that are planted one after the other, and how many seeds each of them may take to be found.
+const PLANTED: &[(&str, u64)] = &[("skipped-sync", 20), ("early-answer", 20), ("unowned-release", 20), ("early-purge", 20)];
+
+const REMEDY: &str = "the command that runs the failing seed again stands above; docs/proof.md tells how to read its trace";
+
+/// What goes to the simulator as it stands here.
+#[derive(Args)]
+pub(crate) struct SimulateArgs {
+    /// Arguments of the simulator: `--seed N`, `--seeds M`, `--trace`, `--mutant NAME`; `--help` lists them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<String>,
+}
+
+/// Runs what somebody asked for.
+pub(crate) fn ask(workspace: &Workspace, asked: &SimulateArgs) -> Result<String, Failure> {
+    let plants = asked.arguments.iter().any(|argument| argument.starts_with("--mutant"));
+    stream(simulator(workspace, plants).args(&asked.arguments), REMEDY)?;
+    Ok("the simulator has said what it found".into())
+}
+
+/// Runs CI's share: seeds that must find nothing, and planted bugs that must be found.
+pub(crate) fn run(workspace: &Workspace) -> Result<String, Failure> {
+    stream(simulator(workspace, false).args(["--seeds", &SEEDS.to_string()]), REMEDY)?;
+    for (bug, seeds) in PLANTED {
+        stream(
+            simulator(workspace, true).args(["--mutant", bug, "--seeds", &seeds.to_string()]),
+            "the simulator no longer sees this planted bug: its judge or its faults have become weaker",
+        )?;
+    }
+    Ok(format!("{SEEDS} seeds found nothing, and {} planted bugs were found", PLANTED.len()))
+}
+
+fn simulator(workspace: &Workspace, plants: bool) -> Command {
+    let mut command = workspace.cargo();
+    command.args(["run", "--quiet", "--locked", "--profile", "simulate", "-p", "nevertwice-simulator"]);
+    if plants {
+        command.args(["--features", "mutants"]);
+    }
+    command.arg("--");
+    command
+}
