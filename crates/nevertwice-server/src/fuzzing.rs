@@ -1,6 +1,8 @@
 //! The readers of what comes from outside, open to the fuzz targets (feature `fuzzing`). Each is what the server itself calls:
 //! nothing here reads on its own.
 
+#![allow(clippy::result_large_err, clippy::type_complexity, reason = "what the targets compare is what a client would be shown")]
+
 use std::net::{IpAddr, Ipv4Addr};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
@@ -68,7 +70,6 @@ pub fn body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 }
 
 /// A batch of orders, line by line, as the principal `fuzz` sends it.
-#[expect(clippy::type_complexity, reason = "a key, and a request or what is wrong with it")]
 pub fn batch(
     market: &Name,
     bytes: &[u8],

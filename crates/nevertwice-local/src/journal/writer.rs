@@ -135,7 +135,7 @@ impl Journal {
         let name = &self.segment.name;
         let sync = || self.segment.file.sync_data();
         #[cfg(feature = "mutants")]
-        let sync = || if self.skips_syncs && number % 16 == 0 { Ok(()) } else { sync() };
+        let sync = || if self.skips_syncs && number.is_multiple_of(16) { Ok(()) } else { sync() };
         let synced = written.map_err(IoFailure::of("writing", name)).and_then(|()| sync().map_err(IoFailure::of("syncing", name)));
         if let Err(failure) = synced {
             // Whether a failed sync can be repeated is unknown, so it never is.

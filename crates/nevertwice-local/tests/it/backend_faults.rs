@@ -111,7 +111,8 @@ fn a_full_disk_refuses_before_deciding_answers_the_rest_and_heals() {
     let mut number = 0;
     let mut refused = || loop {
         number += 1;
-        let request = request(market(), &format!("k-{number}"), order("ann", Side::Buy, 1));
+        let side = if number % 2 == 1 { Side::Buy } else { Side::Sell };
+        let request = request(market(), &format!("k-{number}"), order("ann", side, 1));
         match submit(&backend, &request) {
             Ok(answer) => assert!(matches!(answer.decision, Decision::Accepted(_))),
             Err(failure) => return (failure, request),

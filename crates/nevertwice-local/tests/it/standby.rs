@@ -140,7 +140,7 @@ fn whatever_interrupts_either_side_the_copy_goes_on_and_keeps_what_it_confirmed(
                 wait(backend.snapshot()).unwrap();
             }
             let before = folder.calls();
-            folder.crash_after(random.below(12));
+            folder.crash_after(random.below(60));
             let mut from = Unsteady(source(&backend), crate::support::Random(seed ^ before));
             // Until the planned crash, or for a while.
             if let Ok(mut copy) = begin(&folder, &mut from) {
