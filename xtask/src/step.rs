@@ -25,7 +25,7 @@ pub(crate) enum Step {
     Test,
     /// Ask a running server what its OpenAPI document lets one ask, and hold its answers to it
     Schemathesis,
-    /// Seeds of the simulator that must find nothing, and planted bugs that must be found
+    /// Seeds of the simulator that must find nothing
     SimulateAll,
 }
 

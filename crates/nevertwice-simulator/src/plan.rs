@@ -310,8 +310,9 @@ mod tests {
 
     #[test]
     fn every_fault_is_absent_in_some_plans_and_there_in_others() {
+        type Drawn = fn(&Plan) -> bool;
         let plans: Vec<Plan> = (0..200).map(|seed| Plan::of(seed, 1_000)).collect();
-        let faults: [(&str, fn(&Plan) -> bool); 10] = [
+        let faults: [(&str, Drawn); 10] = [
             ("lost requests", |plan| plan.network.lost > 0),
             ("doubled requests", |plan| plan.network.doubled > 0),
             ("lost replies", |plan| plan.network.reply_lost > 0),

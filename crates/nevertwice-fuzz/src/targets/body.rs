@@ -77,8 +77,10 @@ pub const WORDS: &[&str] = &[
     " ",
 ];
 
+type Reader = fn(&[u8]) -> Verdict;
+
 /// One reader for each type of a command's body, in the order of their numbers in the inputs.
-pub(crate) const READERS: &[(&str, fn(&[u8]) -> Verdict)] = &[
+pub(crate) const READERS: &[(&str, Reader)] = &[
     ("place_order", check::<wire::PlaceOrder>),
     ("open_market", check::<wire::OpenMarket>),
     ("set_mode", check::<wire::SetMode>),

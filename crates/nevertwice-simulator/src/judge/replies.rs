@@ -59,10 +59,8 @@ fn judge_intent(intent: &Intent, http: &Http, followed: Option<&Followed>) -> Re
                 }
                 firsts += u32::from(!replayed);
             }
-            Told::No { position: Some(position), .. } if position.seq > 0 => {
-                if !followed.is_some_and(|followed| followed.has(*position)) {
-                    return Err(format!("it was told no as of {position}, and no such entry is there"));
-                }
+            Told::No { position: Some(position), .. } if position.seq > 0 && !followed.is_some_and(|followed| followed.has(*position)) => {
+                return Err(format!("it was told no as of {position}, and no such entry is there"));
             }
             _ => {}
         }

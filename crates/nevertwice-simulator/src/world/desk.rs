@@ -67,7 +67,7 @@ impl DeskState {
 }
 
 fn has_email(candidate: u64) -> bool {
-    candidate % 3 == 0
+    candidate.is_multiple_of(3)
 }
 
 impl World {

@@ -95,7 +95,6 @@ pub struct World {
 
 impl World {
     /// Runs the world of a plan to its end, and judges it. The trace is returned in either case.
-    #[must_use]
     pub fn run(plan: &Plan, trace: Trace) -> (Result<Counts, Finding>, Trace) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         let runtime = runtime.expect("a runtime without threads and sockets can be made");
