@@ -30,7 +30,8 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// In the order that `ci` runs them: what is cheap first.
+    /// In the order that `ci` runs them: what is cheap first. Schemathesis joins them once its two open findings are mended
+    /// (`GET /v1/audit?from=-1` is accepted, the 409 of `GET /v1/standby` is not in the document).
     pub(crate) const ALL: [Self; 9] =
         [Self::Fmt, Self::Tidy, Self::Walls, Self::Licences, Self::Clippy, Self::Docs, Self::Schemathesis, Self::SimulateAll, Self::Test];
 
