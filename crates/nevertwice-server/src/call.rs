@@ -176,6 +176,12 @@ impl Parameters {
         self.text(name).map(read).transpose()
     }
 
+    /// An instant in milliseconds since 1970, if the parameter is there.
+    pub(crate) fn instant(&self, name: &str) -> Result<Option<i64>, Refusal> {
+        let before_all = |_| invalid_query(&format!("The query parameter `{name}` is beyond what an instant can be"));
+        self.number::<u64>(name)?.map(|ms| i64::try_from(ms).map_err(before_all)).transpose()
+    }
+
     /// The `level`, if it is there.
     pub(crate) fn level(&self) -> Result<Option<Level>, Refusal> {
         self.text("level").map(intent::level).transpose()

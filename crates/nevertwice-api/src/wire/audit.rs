@@ -46,7 +46,7 @@ pub struct AuditFact {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
     /// What was before; null where there was nothing, or where the entry was made before that was kept.
-    #[schema(value_type = Object)]
+    #[schema(value_type = Option<Object>)]
     pub before: Option<Map<String, Value>>,
     /// What is after.
     #[schema(value_type = Object)]

@@ -24,8 +24,8 @@ pub(crate) async fn audit(call: Box<Call>) -> Result<Reply, Refusal> {
     let cursor = parameters.text("cursor").map(str::parse).transpose();
     let asked = AuditAsk {
         shard: shard(&parameters)?,
-        from_ms: parameters.number("from")?,
-        until_ms: parameters.number("until")?,
+        from_ms: parameters.instant("from")?,
+        until_ms: parameters.instant("until")?,
         cursor: cursor.map_err(|error| invalid_query(&format!("The query parameter `cursor` is not one: {error}")))?,
     };
     let history = history(&call.app)?;

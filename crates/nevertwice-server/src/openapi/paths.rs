@@ -33,7 +33,8 @@ fn operation(route: &Route) -> Operation {
     }
     for (name, meaning) in route.query {
         let needed = matches!(*name, "side" | "quantity" | "principal" | "key");
-        operation = operation.parameter(parameter(name, ParameterIn::Query, needed, meaning));
+        let schema = schemas::of_query(route.word, name);
+        operation = operation.parameter(parameter_of(schema, name, ParameterIn::Query, needed, meaning));
     }
     if route.keyed {
         operation = operation
@@ -99,12 +100,16 @@ fn bytes() -> Schema {
 }
 
 fn parameter(name: &str, place: ParameterIn, required: bool, meaning: &str) -> Parameter {
+    parameter_of(schemas::parameter(name), name, place, required, meaning)
+}
+
+fn parameter_of(schema: Schema, name: &str, place: ParameterIn, required: bool, meaning: &str) -> Parameter {
     ParameterBuilder::new()
         .name(name)
         .parameter_in(place)
         .required(if required { Required::True } else { Required::False })
         .description(Some(meaning))
-        .schema(Some(schemas::parameter(name)))
+        .schema(Some(schema))
         .build()
 }
 

@@ -68,7 +68,7 @@ fn refusals(route: &Route) -> BTreeMap<u16, &'static str> {
         refusals.insert(413, "The body is larger than the server takes");
         refusals.insert(415, "The body is of another media type");
     }
-    if route.keyed || route.word == "show_quote" {
+    if route.keyed || matches!(route.word, "show_quote" | "show_standby") {
         refusals.insert(409, "It does not fit how things are; `code` and `figures` say what is in its way");
     }
     if route.keyed {

@@ -14,6 +14,17 @@ const POSITION: &str = "^(0|[1-9][0-9]{0,8})-(0|[1-9][0-9]{0,17})$";
 const KEY: &str = r#"^("([!#-\[\]-~]|\\["\\]){1,255}"|[!#-+\--\[\]-~]{1,255})$"#;
 const VISIBLE: &str = "^[!-~]+$";
 
+/// A parameter of a route's query: the audit's pages and instants are not those of the other lists.
+pub(super) fn of_query(route: &str, name: &str) -> Schema {
+    match (route, name) {
+        ("show_audit", "cursor") => pattern(r"^[0-9]{1,18}\.[0-9]{1,9}$"),
+        ("show_audit", "from" | "until") => range(0, AMOUNT_MAX),
+        ("show_audit" | "explain", "shard") => pattern("^(market|sale)/[A-Za-z0-9._:@-]{1,64}$"),
+        ("show_standby", "hashes") => words(["true", "false"]),
+        _ => parameter(name),
+    }
+}
+
 /// A parameter of the path, the query or the head.
 pub(super) fn parameter(name: &str) -> Schema {
     match name {
