@@ -21,8 +21,7 @@ impl World {
         self.trace.line(self.now_us, || "it becomes quiet: no more faults, nothing new".to_owned());
         self.quiet_us = Some(self.now_us);
         self.network = CALM;
-        self.offset_ms = 0;
-        self.machine.clock.set(self.clock_ms());
+        self.set_clock_right();
         self.machine.gateway.calm();
         self.machine.storage.set_capacity(None);
         self.machine.storage.no_more_faults();
@@ -32,6 +31,14 @@ impl World {
         // The steward comes in good time from now on, whatever it did before.
         self.sweepers.begin_anew();
         self.plan_sweep();
+    }
+
+    /// The right time, or the newest entry's where a clock that ran ahead made that: nobody waits for hours until it is past.
+    fn set_clock_right(&mut self) {
+        self.offset_ms = 0;
+        let newest_ms = self.follower.shards.values().map(|followed| followed.state.at_ms()).max().unwrap_or(0);
+        self.offset_ms = (newest_ms - self.clock_ms()).max(0);
+        self.machine.clock.set(self.clock_ms());
     }
 
     /// Whether all has come to its end.
