@@ -141,7 +141,6 @@ catalogue! {
     BookingNotPayable = "booking_not_payable", 409, final, "The booking is in a state that does not allow it";
     AlreadyPaid = "already_paid", 409, final, "The booking is paid";
     AlreadyReleased = "already_released", 409, final, "The booking is released";
-    UnknownPayment = "unknown_payment", 404, final, "There is no such payment";
     GatewayFailed = "gateway_failed", 502, retry, "The payment gateway gave no usable answer";
 
     // The server.

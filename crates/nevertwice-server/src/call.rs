@@ -3,15 +3,16 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Body;
-use axum::extract::RawPathParams;
 use axum::http::request::Parts;
 use bytes::Bytes;
 use nevertwice_api::person::{SaleKey, normal_email};
 use nevertwice_api::{ErrorCode, Level, Levels, fingerprint, wire};
+use nevertwice_core::limits::AMOUNT_MAX;
 use nevertwice_core::{Action, Code, Command, IdempotencyKey, Intent, Name, Origin, Position, ShardId};
 
 use crate::access::Caller;
 use crate::app::App;
+use crate::names::Names;
 use crate::refusal::Refusal;
 use crate::{body, intent};
 
@@ -23,7 +24,7 @@ pub(crate) struct Call {
     pub(crate) origin: Option<Box<Origin>>,
     /// Its idempotency key, where the route demands one.
     pub(crate) key: Option<Result<IdempotencyKey, Refusal>>,
-    pub(crate) names: Option<RawPathParams>,
+    pub(crate) names: Names,
     pub(crate) parts: Parts,
     pub(crate) body: Unread,
 }
@@ -45,8 +46,7 @@ impl Unread {
 impl Call {
     /// What stands in the path for `{placeholder}`.
     pub(crate) fn path_text(&self, placeholder: &str) -> &str {
-        let mut names = self.names.iter().flat_map(RawPathParams::iter);
-        names.find(|(known, _)| *known == placeholder).map_or("", |(_, text)| text)
+        self.names.get(placeholder).unwrap_or_default()
     }
 
     /// The name in the path for `{placeholder}`.
@@ -176,10 +176,13 @@ impl Parameters {
         self.text(name).map(read).transpose()
     }
 
-    /// An instant in milliseconds since 1970, if the parameter is there.
+    /// An instant in milliseconds since 1970, from 0 to [`AMOUNT_MAX`], if the parameter is there.
     pub(crate) fn instant(&self, name: &str) -> Result<Option<i64>, Refusal> {
-        let before_all = |_| invalid_query(&format!("The query parameter `{name}` is beyond what an instant can be"));
-        self.number::<u64>(name)?.map(|ms| i64::try_from(ms).map_err(before_all)).transpose()
+        let ms = self.number(name)?;
+        if ms.is_some_and(|ms| !(0..=AMOUNT_MAX).contains(&ms)) {
+            return Err(invalid_query(&format!("The query parameter `{name}` is beyond what an instant can be")));
+        }
+        Ok(ms)
     }
 
     /// The `level`, if it is there.

@@ -7,7 +7,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderMap, Request, Response};
 use hyper::server::conn::http1;
@@ -17,12 +16,12 @@ use nevertwice_api::{BoxFuture, ErrorCode};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tower::Service as _;
 
 use crate::app::{App, Limits};
 use crate::metrics::RouteNumber;
 use crate::peer::Peer;
 use crate::refusal::Refusal;
+use crate::router::{self, Router};
 use crate::server::Places;
 use crate::socket::Socket;
 use crate::tls::Tls;
@@ -38,12 +37,12 @@ const HEADERS_ON_STACK: usize = 100;
 #[derive(Clone)]
 pub(crate) struct Service {
     app: Arc<App>,
-    router: Router,
+    router: Arc<Router>,
 }
 
 impl Service {
-    pub(crate) const fn new(app: Arc<App>, router: Router) -> Self {
-        Self { app, router }
+    pub(crate) fn new(app: Arc<App>) -> Self {
+        Self { app, router: Arc::new(Router::new()) }
     }
 }
 
@@ -117,7 +116,7 @@ where
     type Error = Infallible;
     type Future = Answering;
 
-    fn call(&self, mut request: Request<B>) -> Answering {
+    fn call(&self, request: Request<B>) -> Answering {
         let Service { app, router } = &self.service;
         let app = Arc::clone(app);
         if let Err(refusal) = check_head(&app, &request) {
@@ -127,8 +126,7 @@ where
         if let Err(refusal) = app.limiter.take_address(peer.0, app.steady.now_ms()) {
             return Answering { answer: None, refused: Some(refusal), app };
         }
-        request.extensions_mut().insert(peer);
-        let answer = router.clone().call(request.map(Body::new));
+        let answer = router::answer(Arc::clone(&app), Arc::clone(router), request.map(Body::new), peer.0);
         Answering { answer: Some(Box::pin(answer)), refused: None, app }
     }
 }
@@ -159,7 +157,7 @@ fn head_bytes(headers: &HeaderMap) -> usize {
 
 /// An answer under way.
 pub(crate) struct Answering {
-    answer: Option<BoxFuture<'static, Result<Response<Body>, Infallible>>>,
+    answer: Option<BoxFuture<'static, Response<Body>>>,
     refused: Option<Refusal>,
     app: Arc<App>,
 }
@@ -173,7 +171,7 @@ impl Future for Answering {
             return Poll::Ready(Ok(self.refuse(refusal)));
         };
         match catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx))) {
-            Ok(answered) => answered,
+            Ok(answered) => answered.map(Ok),
             Err(_) => {
                 let refusal = Refusal::internal("a handler panicked");
                 Poll::Ready(Ok(self.refuse(refusal)))

@@ -15,7 +15,6 @@ use crate::app::App;
 use crate::config::Config;
 use crate::connection::{Connected, Service};
 use crate::error::StartError;
-use crate::router::router;
 use crate::server::Parts;
 use crate::steward::Steward;
 
@@ -45,7 +44,7 @@ impl InProcess {
         // Nobody waits for the end of what is under way: the simulator knows what it started.
         let (work, _) = mpsc::channel(1);
         let app = Arc::new(App::new(config, parts, &base_url, work)?);
-        let service = Service::new(Arc::clone(&app), router(&app));
+        let service = Service::new(Arc::clone(&app));
         let connected = Connected { service, address: Ipv4Addr::LOCALHOST.into() };
         Ok(Self { app, connected })
     }

@@ -35,6 +35,7 @@ mod local;
 mod machine;
 mod metrics;
 mod named;
+mod names;
 mod openapi;
 mod own;
 mod payment;

@@ -12,7 +12,7 @@ use crate::config::Networks;
 
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// The address from which a request came. An extension of every request.
+/// The address from which a request came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Peer(pub(crate) IpAddr);
 

@@ -1,13 +1,11 @@
-//! From the table of routes to a router, and what happens around every handler.
+//! From the table of routes to whoever answers, and what happens around every handler.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use axum::Router;
-use axum::body::Body;
-use axum::extract::{FromRequestParts as _, RawPathParams, Request};
-use axum::http::Response;
+use axum::body::{Body, HttpBody as _};
 use axum::http::request::Parts;
-use axum::routing::{MethodRouter, on};
+use axum::http::{Method as HttpMethod, Request, Response, header};
 use nevertwice_api::ErrorCode;
 use nevertwice_core::{Name, ShardId, TraceContext};
 use tokio::time::Instant;
@@ -18,51 +16,95 @@ use crate::app::App;
 use crate::call::{Call, Unread};
 use crate::intent;
 use crate::metrics::RouteNumber;
-use crate::peer::Peer;
+use crate::names::Names;
 use crate::refusal::Refusal;
 use crate::refused::Asker;
 use crate::reply::Reply;
 use crate::routes::{Method, ROUTES, Route};
 use crate::trace::Traced;
 
-pub(crate) fn router(app: &Arc<App>) -> Router {
-    let mut router = Router::new();
-    for (number, route) in ROUTES.iter().enumerate() {
-        router = router.route(route.path, method_router(app, RouteNumber(number), route));
+/// The routes of one path, by their methods.
+#[derive(Clone, Copy, Debug, Default)]
+struct AtPath {
+    get: Option<RouteNumber>,
+    post: Option<RouteNumber>,
+}
+
+impl AtPath {
+    fn of(self, method: &HttpMethod) -> Option<RouteNumber> {
+        match *method {
+            HttpMethod::GET | HttpMethod::HEAD => self.get,
+            HttpMethod::POST => self.post,
+            _ => None,
+        }
     }
-    let (unmatched, wrong_method) = (Arc::clone(app), Arc::clone(app));
-    router
-        .fallback(move |request: Request| {
-            let app = Arc::clone(&unmatched);
-            async move {
-                let path = request.uri().path();
-                refused(
-                    &app,
-                    Refusal::new(
-                        ErrorCode::RouteUnknown,
-                        format!("There is nothing at {path:.200}"),
-                        "See /openapi.json for the paths that there are",
-                    ),
-                )
+
+    fn words(self) -> String {
+        let methods = [(self.get, Method::Get), (self.post, Method::Post)];
+        let words: Vec<&str> = methods.iter().filter(|(route, _)| route.is_some()).map(|(_, method)| method.word()).collect();
+        words.join(", ")
+    }
+}
+
+/// Finds the route of a request. It is a table beside the routes alone: no service is made, cloned or boxed for a request, as a
+/// router of services does, which costs an order some percent of its time.
+#[derive(Debug)]
+pub(crate) struct Router(matchit::Router<AtPath>);
+
+impl Router {
+    /// The routes of the table.
+    ///
+    /// # Panics
+    /// If two paths of the table are in each other's way.
+    pub(crate) fn new() -> Self {
+        let mut paths: Vec<(&str, AtPath)> = Vec::new();
+        for (number, route) in ROUTES.iter().enumerate() {
+            let place = paths.iter().position(|(path, _)| *path == route.path).unwrap_or_else(|| {
+                paths.push((route.path, AtPath::default()));
+                paths.len() - 1
+            });
+            let at_path = &mut paths[place].1;
+            match route.method {
+                Method::Get => at_path.get = Some(RouteNumber(number)),
+                Method::Post => at_path.post = Some(RouteNumber(number)),
             }
+        }
+        let mut router = matchit::Router::new();
+        for (path, at_path) in paths {
+            router.insert(path, at_path).expect("the paths of the table are in nobody's way");
+        }
+        Self(router)
+    }
+
+    fn find(&self, method: &HttpMethod, path: &str) -> Result<(RouteNumber, &'static Route), Refusal> {
+        let Ok(found) = self.0.at(path) else {
+            return Err(Refusal::new(
+                ErrorCode::RouteUnknown,
+                format!("There is nothing at {path:.200}"),
+                "See /openapi.json for the paths that there are",
+            ));
+        };
+        let route = found.value.of(method).and_then(|number| Some((number, ROUTES.get(number.0)?)));
+        route.ok_or_else(|| {
+            let methods = found.value.words();
+            let wrong = format!("This path does not take {:.20}", method.as_str());
+            Refusal::new(ErrorCode::MethodNotAllowed, wrong, &format!("It takes {methods}")).allow(&methods)
         })
-        .method_not_allowed_fallback(move |request: Request| {
-            let app = Arc::clone(&wrong_method);
-            async move { refused(&app, wrong_method_at(&request)) }
-        })
+    }
 }
 
-fn method_router(app: &Arc<App>, number: RouteNumber, route: &'static Route) -> MethodRouter {
-    let app = Arc::clone(app);
-    on(route.method.filter(), move |request: Request| answer(Arc::clone(&app), number, route, Box::new(request)))
-}
-
-async fn answer(app: Arc<App>, number: RouteNumber, route: &'static Route, request: Box<Request>) -> Response<Body> {
+/// Answers a request that came from an address.
+pub(crate) async fn answer(app: Arc<App>, router: Arc<Router>, request: Request<Body>, peer: IpAddr) -> Response<Body> {
+    let (number, route) = match router.find(request.method(), request.uri().path()) {
+        Ok(found) => found,
+        Err(refusal) => return refused(&app, refusal),
+    };
+    let is_head = request.method() == HttpMethod::HEAD;
     let started = Instant::now();
     let metrics = Arc::clone(&app.metrics);
     let traced = app.steps.trace(request.headers());
     let span = Traced::span(traced.as_ref(), route.word);
-    let result = run(app, route, request, traced.map(|traced| traced.caller)).instrument(span.clone()).await;
+    let result = run(app, route, request, peer, traced.map(|traced| traced.caller)).instrument(span.clone()).await;
     let outcome = match &result {
         Ok(reply) => Ok(reply.outcome()),
         Err(refusal) => Err(refusal.code()),
@@ -82,12 +124,26 @@ async fn answer(app: Arc<App>, number: RouteNumber, route: &'static Route, reque
     if let Some(traced) = traced {
         traced.answer(response.headers_mut());
     }
-    response
+    if is_head { without_body(response) } else { response }
 }
 
-async fn run(app: Arc<App>, route: &'static Route, request: Box<Request>, trace: Option<TraceContext>) -> Result<Reply, Refusal> {
-    let (mut parts, body) = request.into_parts();
-    let peer = parts.extensions.get::<Peer>().ok_or_else(|| Refusal::internal("a request from nowhere"))?.0;
+/// The head of an answer alone; it says how long the body would have been (RFC 9110, 9.3.2).
+fn without_body(response: Response<Body>) -> Response<Body> {
+    let (mut head, body) = response.into_parts();
+    if let Some(length) = body.size_hint().exact() {
+        head.headers.insert(header::CONTENT_LENGTH, length.into());
+    }
+    Response::from_parts(head, Body::empty())
+}
+
+async fn run(
+    app: Arc<App>,
+    route: &'static Route,
+    request: Request<Body>,
+    peer: IpAddr,
+    trace: Option<TraceContext>,
+) -> Result<Reply, Refusal> {
+    let (parts, body) = request.into_parts();
     let key = route.keyed.then(|| intent::idempotency_key(&parts.headers));
     let known_key = key.as_ref().and_then(|key| key.as_ref().ok());
     let refused = |parts: &Parts, credential: Option<&CredentialName>, refusal: &Refusal| {
@@ -97,18 +153,8 @@ async fn run(app: Arc<App>, route: &'static Route, request: Box<Request>, trace:
         Access::Anyone => Identity::anyone(),
         _ => app.door.identify(&parts.headers, app.clock.now_ms()).inspect_err(|refusal| refused(&parts, None, refusal))?,
     };
-    let names = if route.path.contains('{') {
-        Some(RawPathParams::from_request_parts(&mut parts, &()).await.map_err(|_| {
-            Refusal::new(
-                ErrorCode::NameInvalid,
-                "A name in the path is not UTF-8",
-                "Names have 1 to 64 of the letters A to Z and a to z, digits, and - _ . : @",
-            )
-        })?)
-    } else {
-        None
-    };
-    let shard = names.as_ref().and_then(shard_in);
+    let names = Names::of(route.path, parts.uri.path())?;
+    let shard = shard_in(&names);
     let name = identity.name.clone();
     let admitted = app.door.admit(route.access, shard.as_ref(), identity, &parts.headers, peer);
     let caller = admitted.inspect_err(|refusal| refused(&parts, Some(&name), refusal))?;
@@ -136,34 +182,12 @@ async fn run(app: Arc<App>, route: &'static Route, request: Box<Request>, trace:
 }
 
 /// The shard that a path names, if it names one.
-fn shard_in(names: &RawPathParams) -> Option<ShardId> {
-    names.iter().find_map(|(placeholder, text)| match placeholder {
-        "market" => Some(ShardId::market(Name::new(text).ok()?)),
-        "sale" => Some(ShardId::sale(Name::new(text).ok()?)),
-        _ => None,
-    })
+fn shard_in(names: &Names) -> Option<ShardId> {
+    let name = |placeholder| Name::new(names.get(placeholder)?).ok();
+    name("market").map(ShardId::market).or_else(|| name("sale").map(ShardId::sale))
 }
 
 fn refused(app: &App, refusal: Refusal) -> Response<Body> {
     app.metrics.requests.observe(RouteNumber::UNMATCHED, Err(refusal.code()), std::time::Duration::ZERO);
     refusal.into_response()
-}
-
-fn wrong_method_at(request: &Request) -> Refusal {
-    let path = request.uri().path();
-    let methods: Vec<&str> = ROUTES.iter().filter(|route| fits(route.path, path)).map(|route| route.method.word()).collect();
-    let methods = methods.join(", ");
-    Refusal::new(ErrorCode::MethodNotAllowed, format!("This path does not take {:.20}", request.method()), &format!("It takes {methods}"))
-        .allow(&methods)
-}
-
-fn fits(pattern: &str, path: &str) -> bool {
-    let (mut pattern, mut path) = (pattern.split('/'), path.split('/'));
-    loop {
-        match (pattern.next(), path.next()) {
-            (None, None) => return true,
-            (Some(known), Some(here)) if known.starts_with('{') || known == here => {}
-            _ => return false,
-        }
-    }
 }

@@ -1,7 +1,6 @@
 //! The one table of routes: what each takes, answers, and asks of its caller. The router, the checks of who calls, the
 //! metrics, the OpenAPI document and the docs are made from it.
 
-use axum::routing::MethodFilter;
 use nevertwice_api::BoxFuture;
 
 use crate::access::Access;
@@ -28,13 +27,6 @@ impl Method {
         match self {
             Self::Get => "GET",
             Self::Post => "POST",
-        }
-    }
-
-    pub(crate) const fn filter(self) -> MethodFilter {
-        match self {
-            Self::Get => MethodFilter::GET,
-            Self::Post => MethodFilter::POST,
         }
     }
 }

@@ -21,7 +21,6 @@ use crate::limits::{Connections, Place, SteadyClock};
 use crate::machine::Machine;
 use crate::metrics::Metrics;
 use crate::payment::PaymentGateway;
-use crate::router::router;
 use crate::steward::Steward;
 use crate::tls::Tls;
 use crate::watched::{Reloader, Reread};
@@ -175,7 +174,7 @@ impl Server {
         tokio::spawn(look_again(reloader, reload, stopped.clone()));
         let steward = tokio::spawn(Steward::new(Arc::clone(&app)).run(sweep, stopped.clone()));
         let connections = GracefulShutdown::new();
-        let connector = Connector { service: Service::new(Arc::clone(&app), router(&app)), tls, stopped };
+        let connector = Connector { service: Service::new(Arc::clone(&app)), tls, stopped };
         let places = Arc::new(Semaphore::new(connections_max));
         let mut stop = std::pin::pin!(stop);
         loop {

@@ -29,6 +29,12 @@ const NO_CODE: Rule = Rule {
     instead: "delete the page, or name the code in the catalogue",
 };
 
+const NO_TEST: Rule = Rule {
+    name: "code-without-test",
+    why: "an error that no test has ever met may never come, or come where its page does not say",
+    instead: "write a test that gets it, and names it as \"code\" or as ErrorCode::Name; or delete what nothing sends",
+};
+
 const BLIND: Rule = Rule {
     name: "unread-catalogue",
     why: "a check that reads no code finds no mistake",
@@ -99,8 +105,8 @@ pub(super) fn error_pages(tree: &Tree, sources: &[Source]) -> Vec<Finding> {
     let mut first = None;
     for source in catalogue {
         first.get_or_insert(source.path.as_str());
-        for (code, line) in codes_in(source) {
-            codes.entry(code).or_insert((source.path.as_str(), line));
+        for Row { name, code, line } in rows_in(source) {
+            codes.entry(code).or_insert((source.path.as_str(), line, name));
         }
     }
     let Some(first) = first else { return Vec::new() };
@@ -108,10 +114,14 @@ pub(super) fn error_pages(tree: &Tree, sources: &[Source]) -> Vec<Finding> {
         return vec![Finding::new(first, 1, "no code was found in the catalogue", BLIND)];
     }
     let mut findings = Vec::new();
-    for (code, &(path, line)) in &codes {
+    let tested = words_of_tests(sources);
+    for (code, &(path, line, name)) in &codes {
         let page = format!("{PAGES}{code}.md");
         if !tree.has_file(&page) {
             findings.push(Finding::new(path, line, format!("`{code}` has no page {page}"), NO_PAGE));
+        }
+        if !tested.contains(name) && !tested.contains(format!("\"{code}\"").as_str()) {
+            findings.push(Finding::new(path, line, format!("`{code}` is in no test"), NO_TEST));
         }
     }
     for (path, _) in tree.texts() {
@@ -125,16 +135,28 @@ pub(super) fn error_pages(tree: &Tree, sources: &[Source]) -> Vec<Finding> {
     findings
 }
 
+/// One row of the catalogue.
+struct Row<'a> {
+    name: &'a str,
+    code: &'a str,
+    line: usize,
+}
+
 /// What the catalogue writes as `Name = "snake_case", 409, ...`.
-fn codes_in(source: &Source) -> Vec<(&str, usize)> {
-    let product = source.tokens.windows(4).filter(|window| !window[0].is_test);
-    let codes = product.filter_map(|window| {
-        let [equals, value, comma, status] = window else { return None };
+fn rows_in(source: &Source) -> Vec<Row<'_>> {
+    let product = source.tokens.windows(5).filter(|window| !window[0].is_test);
+    let rows = product.filter_map(|window| {
+        let [name, equals, value, comma, status] = window else { return None };
         let code = value.text.strip_prefix('"')?.strip_suffix('"')?;
         let is_row = equals.text == "=" && comma.text == "," && status.text.parse::<u16>().is_ok();
-        is_row.then_some((code, value.line))
+        is_row.then_some(Row { name: &name.text, code, line: value.line })
     });
-    codes.collect()
+    rows.collect()
+}
+
+/// Every name and every text that stands in a test.
+fn words_of_tests(sources: &[Source]) -> BTreeSet<&str> {
+    sources.iter().flat_map(|source| &source.tokens).filter(|token| token.is_test).map(|token| token.text.as_str()).collect()
 }
 
 #[cfg(test)]
@@ -187,6 +209,7 @@ mod tests {
             ("crates/nevertwice-api/src/lib.rs", "mod errors;"),
             ("crates/nevertwice-api/src/errors.rs", "errors! { SoldOut = \"sold_out\", 409, final, \"No seat is left\"; }"),
         ];
+        all.extend([("crates/nevertwice-api/tests/it/main.rs", "fn met() { assert_eq!(code, \"sold_out\"); }")]);
         all.extend(files);
         let tree = Tree::of(&all);
         let (sources, _) = modules::read(&tree);
@@ -200,6 +223,24 @@ mod tests {
             pages(&[("docs/errors/sold_out.md", ""), ("docs/errors/gone.md", ""), ("docs/errors/README.md", "")]),
             [(NO_CODE, "`gone` is no code of the catalogue".into())]
         );
+    }
+
+    #[test]
+    fn a_code_that_no_test_meets_is_found() {
+        let found = |test: &str| {
+            let tree = Tree::of(&[
+                ("crates/nevertwice-api/Cargo.toml", ""),
+                ("crates/nevertwice-api/src/lib.rs", "mod errors;"),
+                ("crates/nevertwice-api/src/errors.rs", "errors! { SoldOut = \"sold_out\", 409, final, \"No seat is left\"; }"),
+                ("crates/nevertwice-api/tests/it/main.rs", test),
+                ("docs/errors/sold_out.md", ""),
+            ]);
+            let (sources, _) = modules::read(&tree);
+            error_pages(&tree, &sources).into_iter().map(|finding| finding.rule).collect::<Vec<_>>()
+        };
+        assert_eq!(found("fn met() {}"), [NO_TEST]);
+        assert_eq!(found("fn met() { \"sold_out\" }"), []);
+        assert_eq!(found("fn met() { ErrorCode::SoldOut }"), []);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! What operators did: it outlives the journal, without gaps or doubles, and what is wrong with it is told.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use nevertwice_api::{AUDIT_PAGE_MAX, AuditAsk, AuditPage, Backend, History, HistoryFailure, NoObserver};
+use nevertwice_api::{AUDIT_PAGE_MAX, AuditAsk, AuditPage, Backend, ErrorCode, History, HistoryFailure, NoObserver};
 use nevertwice_core::{Before, Entry, Freeze, InstrumentState, Reprice, Side, Unfreeze};
 use nevertwice_local::error::OpenError;
 use nevertwice_local::inspect::Inspection;
@@ -85,16 +86,17 @@ fn what_operators_did_outlives_the_journal() {
     assert_eq!(names(&storage, is_audit).len(), 3, "a file for each process");
 }
 
-/// A folder whose audit can't be written while that is wished.
+/// A folder whose audit can't be written, or can't be read, while that is wished.
 #[derive(Clone)]
 struct Refusing {
     storage: MemoryStorage,
     kind: Arc<Mutex<Option<io::ErrorKind>>>,
+    is_unreadable: Arc<AtomicBool>,
 }
 
 impl Refusing {
     fn new(seed: u64) -> Refusing {
-        Refusing { storage: MemoryStorage::new(seed), kind: Arc::default() }
+        Refusing { storage: MemoryStorage::new(seed), kind: Arc::default(), is_unreadable: Arc::default() }
     }
 
     fn refuse(&self, kind: Option<io::ErrorKind>) {
@@ -103,6 +105,11 @@ impl Refusing {
 
     fn check(&self) -> io::Result<()> {
         self.kind.lock().unwrap().map_or(Ok(()), |kind| Err(kind.into()))
+    }
+
+    fn check_read(&self, name: &str) -> io::Result<()> {
+        let is_refused = is_audit(name) && self.is_unreadable.load(Ordering::Relaxed);
+        if is_refused { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
     }
 }
 
@@ -121,9 +128,11 @@ impl Storage for Refusing {
         Ok(if name == "audit.tmp" { Box::new(RefusingFile { file, folder: self.clone() }) } else { file })
     }
     fn open(&self, name: &str) -> io::Result<Box<dyn StorageFile>> {
+        self.check_read(name)?;
         self.storage.open(name)
     }
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {
+        self.check_read(name)?;
         self.storage.read(name)
     }
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -159,6 +168,19 @@ impl StorageFile for RefusingFile {
     fn sync_data(&self) -> io::Result<()> {
         self.file.sync_data()
     }
+}
+
+#[test]
+fn an_audit_that_cant_be_read_is_no_damage_and_is_read_once_it_can_be() {
+    let folder = Refusing::new(9);
+    let (backend, _) = open(&folder).unwrap();
+    let expected = run(&backend, &workload(5, 120), 40);
+    assert!(!names(&folder.storage, is_audit).is_empty());
+    folder.is_unreadable.store(true, Ordering::Relaxed);
+    let failure = history(&backend).audit(&AuditAsk::default()).unwrap_err();
+    assert_eq!(failure.code(), ErrorCode::HistoryUnreadable);
+    folder.is_unreadable.store(false, Ordering::Relaxed);
+    assert_eq!(running(&backend), expected);
 }
 
 #[test]
