@@ -61,7 +61,8 @@ mod tests {
         assert_eq!(sources, 4);
         let mut rules: Vec<&str> = findings.iter().map(|finding| finding.rule.name).collect();
         rules.sort_unstable();
-        let expected = ["broken-link", "code-without-page", "contents-only", "dead-file", "placeholder", "trailing-space"];
+        let expected =
+            ["broken-link", "code-without-page", "code-without-test", "contents-only", "dead-file", "placeholder", "trailing-space"];
         assert_eq!(rules, [&expected[..], &["unfinished", "unlisted-page", "vague-name"]].concat());
     }
 
