@@ -53,7 +53,10 @@ mod tls;
 mod trace;
 mod watched;
 
-pub use access::{Access, KeyId, KeyRecord, KeyRole, Role, WantedKey, list_keys, make_key, revoke_key, shard_of};
+pub use access::{
+    Access, JwtAlgorithm, JwtAlgorithms, KeyId, KeyRecord, KeyRole, Role, WantedKey, check_jwt_files, list_keys, make_key, revoke_key,
+    shard_of,
+};
 pub use calendar::{instant_of, instant_text};
 pub use config::Config;
 pub use endpoints::COPIED_NOTES;

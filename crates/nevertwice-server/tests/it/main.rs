@@ -14,6 +14,7 @@ mod figures;
 mod heads;
 mod history;
 mod house;
+mod jwt;
 mod keys;
 mod limits;
 mod markets;
