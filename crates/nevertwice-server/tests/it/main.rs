@@ -20,6 +20,7 @@ mod limits;
 mod markets;
 mod ops;
 mod payments;
+mod planted;
 mod roles;
 mod sales;
 mod secrets;

@@ -19,7 +19,9 @@ async fn every_claim_that_is_demanded_has_to_be_there_and_right() {
     for name in ["iss", "aud", "sub", "exp"] {
         let missing = |claims: &mut Value| drop(claims.as_object_mut().expect("an object").remove(name));
         assert_eq!(changed(&issuer, &house, missing).await, "credentials_invalid", "{name}");
-        for nonsense in [json!(null), json!(true), json!([]), json!({}), json!([1]), json!(""), json!([[AUDIENCE]]), json!("1 January 2027")] {
+        for nonsense in
+            [json!(null), json!(true), json!([]), json!({}), json!([1]), json!(""), json!([[AUDIENCE]]), json!("1 January 2027")]
+        {
             let told = changed(&issuer, &house, |claims| claims[name] = nonsense.clone()).await;
             assert_eq!(told, "credentials_invalid", "{name}: {nonsense}");
         }
