@@ -22,11 +22,11 @@ use crate::watched::{Reread, Watched};
 /// What is known about credentials.
 #[derive(Debug)]
 pub(crate) struct Door {
-    configured: ConfiguredKeys,
-    keys: Option<Arc<Watched<Keys>>>,
-    issuer: Option<Issuer>,
+    pub(super) configured: ConfiguredKeys,
+    pub(super) keys: Option<Arc<Watched<Keys>>>,
+    pub(super) issuer: Option<Issuer>,
     /// Without any credentials configured, whoever reaches the server is the operator.
-    is_open: bool,
+    pub(super) is_open: bool,
 }
 
 impl Door {

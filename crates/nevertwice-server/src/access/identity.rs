@@ -9,11 +9,11 @@ use super::scope::Scope;
 /// Who somebody is.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
-    pub(super) role: Role,
+    pub(crate) role: Role,
     pub(crate) name: CredentialName,
     pub(super) scope: Scope,
     /// Who it is itself: a person, whose credential is nobody else's.
-    pub(super) subject: Option<Principal>,
+    pub(crate) subject: Option<Principal>,
 }
 
 impl Identity {

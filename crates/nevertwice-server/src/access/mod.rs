@@ -11,6 +11,8 @@ mod door;
 mod identity;
 mod jwt;
 mod keys;
+#[cfg(feature = "fuzzing")]
+mod opened;
 mod rule;
 mod scope;
 
@@ -19,9 +21,15 @@ pub(crate) use caller::outside_principal;
 pub(crate) use caller::{Caller, CredentialName, OWN_PRINCIPAL};
 pub(crate) use door::Door;
 pub(crate) use identity::Identity;
+#[cfg(feature = "fuzzing")]
+pub(crate) use jwt::jwks;
 pub use jwt::{JwtAlgorithm, JwtAlgorithms, check_jwt_files};
 pub(crate) use keys::PREFIX;
 pub use keys::{KeyId, KeyRecord, KeyRole, WantedKey, list_keys, make_key, revoke_key};
+#[cfg(feature = "fuzzing")]
+pub(crate) use keys::{read as read_keys, write as write_keys};
+#[cfg(feature = "fuzzing")]
+pub(crate) use opened::Files;
 pub use rule::{Access, Role};
 pub use scope::shard_of;
 pub(crate) use scope::{SHARDS_MAX, Scope};

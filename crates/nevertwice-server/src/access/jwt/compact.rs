@@ -83,11 +83,13 @@ fn is_taken(typ: &str) -> bool {
 
 fn read_json<T: DeserializeOwned>(part: &[u8]) -> Result<T, Wrong> {
     let bytes = decode(part)?;
+    // Members that are passed over would otherwise not have to be UTF-8.
+    let text = std::str::from_utf8(&bytes).map_err(|_| Wrong::Malformed)?;
     // A struct would be read from an array as well.
-    if bytes.trim_ascii_start().first() != Some(&b'{') {
+    if !text.trim_ascii_start().starts_with('{') {
         return Err(Wrong::Malformed);
     }
-    serde_json::from_slice(&bytes).map_err(|_| Wrong::Malformed)
+    serde_json::from_str(text).map_err(|_| Wrong::Malformed)
 }
 
 /// Base64url in its one spelling: no padding, no spaces, no bits beyond the last byte.

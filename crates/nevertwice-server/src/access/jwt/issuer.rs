@@ -36,7 +36,9 @@ pub(crate) fn looks_like_jwt(presented: &[u8]) -> bool {
 impl Issuer {
     /// Reads the keys, if the configuration names an issuer.
     pub(crate) fn open(config: &Config, metrics: &Arc<Metrics>) -> Result<Option<Self>, StartError> {
-        let (Some(issuer), Some(audience)) = (&config.jwt_issuer, &config.jwt_audience) else { return Ok(None) };
+        if !config.has_jwt() {
+            return Ok(None);
+        }
         let sources = Sources::of(config);
         let paths = sources.paths();
         let parse = move |contents: &[Vec<u8>]| {
@@ -46,13 +48,19 @@ impl Issuer {
             Ok(keys)
         };
         let keys = Watched::open(WatchedFile::Jwt, paths, FILE_BYTES_MAX, Arc::clone(metrics), parse)?;
-        Ok(Some(Self {
+        Ok(Self::of(config, keys))
+    }
+
+    /// The issuer that the configuration names, if it names one, with these keys.
+    pub(in crate::access) fn of(config: &Config, keys: Watched<JwtKeys>) -> Option<Self> {
+        let (issuer, audience) = (config.jwt_issuer.as_ref()?, config.jwt_audience.as_ref()?);
+        Some(Self {
             keys: Arc::new(keys),
             algorithms: config.jwt_algorithms.clone(),
             demands: Demands { issuer: issuer.clone(), audience: audience.clone(), leeway_ms: config.jwt_leeway_ms },
             scope: config.jwt_shards.scope(),
             name: CredentialName::of_issuer(issuer),
-        }))
+        })
     }
 
     /// The files that it is made from.

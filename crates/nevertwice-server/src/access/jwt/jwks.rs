@@ -39,11 +39,12 @@ struct Jwk {
 
 /// Reads the file. What is wrong is said in words; what stands there is not.
 pub(super) fn read(bytes: &[u8]) -> Result<Vec<PublicKey>, String> {
-    if bytes.trim_ascii_start().first() != Some(&b'{') {
+    let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
+    if !text.trim_ascii_start().starts_with('{') {
         return Err("it is no JSON object".to_owned());
     }
     // The message alone would quote what stands there.
-    let set: Set = serde_json::from_slice(bytes)
+    let set: Set = serde_json::from_str(text)
         .map_err(|error| format!("line {} is not as it should be: it is no JWK Set, an object with `keys` (RFC 7517)", error.line()))?;
     if set.keys.len() > KEYS_MAX {
         return Err(format!("it has {} keys, more than {KEYS_MAX}", set.keys.len()));

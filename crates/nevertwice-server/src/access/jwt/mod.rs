@@ -12,6 +12,8 @@ mod compact;
 mod issuer;
 mod jwks;
 mod keys;
+#[cfg(feature = "fuzzing")]
+mod opened;
 mod public_key;
 mod secret;
 mod sources;
@@ -19,4 +21,6 @@ mod wrong;
 
 pub use algorithm::{JwtAlgorithm, JwtAlgorithms};
 pub(crate) use issuer::{Issuer, looks_like_jwt};
+#[cfg(feature = "fuzzing")]
+pub(crate) use opened::{jwks, jwt_keys};
 pub use sources::check_jwt_files;

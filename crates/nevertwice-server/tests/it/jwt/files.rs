@@ -212,7 +212,8 @@ fn a_set_with_a_secret_or_nonsense_in_it_is_refused_and_not_quoted() {
         let told = wrong_jwks(&issuer, &text);
         assert!(told.contains(named) && told.contains("jwks.json") && !told.contains("hush"), "{named}: {told}");
     }
-    assert!(wrong_jwks(&issuer, b"{\"keys\":[\"\xff\"]}").contains("JWK Set"));
+    assert!(wrong_jwks(&issuer, b"{\"keys\":[\"\xff\"]}").contains("UTF-8"));
+    assert!(wrong_jwks(&issuer, b"{\"other\":\"\xff\",\"keys\":[]}").contains("UTF-8"));
     fs::remove_file(issuer.jwks_file()).expect("it can be removed");
     assert!(check_jwt_files(&config(&issuer)).expect_err("it is missing").contains("can't be opened"));
 }

@@ -190,6 +190,8 @@ async fn what_is_no_jwt_is_refused_and_harms_nothing() {
         (issuer.sign_texts(By::EdDsa, "", claims().to_string()), "credentials_invalid"),
         (issuer.sign_texts(By::EdDsa, "[\"EdDSA\"]", claims().to_string()), "credentials_invalid"),
         (issuer.sign_texts(By::EdDsa, b"{\"alg\":\"EdDSA\",\"\xff\":1}", claims().to_string()), "credentials_invalid"),
+        // What is passed over has to be UTF-8 as well; found by the fuzz target `credential`.
+        (issuer.sign_texts(By::EdDsa, b"{\"alg\":\"EdDSA\",\"x\":\"\xff\"}", claims().to_string()), "credentials_invalid"),
         (issuer.sign_texts(By::EdDsa, &header, ""), "credentials_invalid"),
         (issuer.sign_texts(By::EdDsa, &header, "ann"), "credentials_invalid"),
         (issuer.sign_texts(By::EdDsa, &header, "[\"https://issuer.example\",\"ann\",\"tickets\",9999999999,0]"), "credentials_invalid"),
