@@ -16,9 +16,11 @@ mod body;
 mod booking;
 mod calendar;
 mod call;
+mod certificate;
 pub mod config;
 mod connection;
 mod convert;
+mod der;
 mod endpoints;
 mod error;
 mod explain;
@@ -58,6 +60,7 @@ pub use access::{
     shard_of,
 };
 pub use calendar::{instant_of, instant_text};
+pub use certificate::CertificateTimes;
 pub use config::Config;
 pub use endpoints::COPIED_NOTES;
 pub use error::StartError;
@@ -77,4 +80,5 @@ pub use person_secret::{
 pub use remote::{Interrupt, Remote, RemoteError, Target};
 pub use routes::{Content, Method, Route, routes};
 pub use server::{Parts, Server};
+pub use tls::check_tls_files;
 pub use watched::Reloader;

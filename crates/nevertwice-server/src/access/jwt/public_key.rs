@@ -4,6 +4,7 @@ use tokio_rustls::rustls::pki_types::SubjectPublicKeyInfoDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 
 use super::keys::{Material, PublicKey};
+use crate::der::{BIT_STRING, INTEGER, SEQUENCE, first_of};
 
 /// What stands before a key on Ed25519 (RFC 8410).
 const ED25519: &[u8] = &[0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
@@ -16,10 +17,6 @@ const P256: &[u8] = &[
 
 /// What stands in the middle before a key of RSA (RFC 3279).
 const RSA: &[u8] = &[0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00];
-
-const TAG_INTEGER: u8 = 0x02;
-const TAG_BITS: u8 = 0x03;
-const TAG_SEQUENCE: u8 = 0x30;
 
 /// Reads the file. What is wrong is said in words; what stands there is not.
 pub(super) fn read(bytes: &[u8]) -> Result<PublicKey, String> {
@@ -41,26 +38,13 @@ fn material(der: &[u8]) -> Option<Material> {
         let point: [u8; 65] = point.try_into().ok()?;
         return (point[0] == 4).then_some(Material::P256(point));
     }
-    let (whole, rest) = element(der, TAG_SEQUENCE)?;
-    let (bits, after) = element(whole.strip_prefix(RSA)?, TAG_BITS)?;
-    let (numbers, no_more) = element(bits.strip_prefix(&[0])?, TAG_SEQUENCE)?;
-    let (n, more) = element(numbers, TAG_INTEGER)?;
-    let (e, end) = element(more, TAG_INTEGER)?;
+    let (whole, rest) = first_of(der, SEQUENCE)?;
+    let (bits, after) = first_of(whole.strip_prefix(RSA)?, BIT_STRING)?;
+    let (numbers, no_more) = first_of(bits.strip_prefix(&[0])?, SEQUENCE)?;
+    let (n, more) = first_of(numbers, INTEGER)?;
+    let (e, end) = first_of(more, INTEGER)?;
     if [rest, after, no_more, end].iter().any(|left| !left.is_empty()) {
         return None;
     }
     super::jwks::rsa(n, e).ok()
-}
-
-/// What is in an element of DER of that tag and of less than 64 KiB, and what follows it.
-fn element(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
-    let (&first, rest) = der.split_first()?;
-    let (&length, rest) = rest.split_first()?;
-    let (length, rest) = match length {
-        0..=0x7f => (usize::from(length), rest),
-        0x81 => rest.split_first().map(|(length, rest)| (usize::from(*length), rest))?,
-        0x82 => rest.split_first_chunk::<2>().map(|(length, rest)| (usize::from(u16::from_be_bytes(*length)), rest))?,
-        _ => return None,
-    };
-    (first == tag).then(|| rest.split_at_checked(length))?
 }
