@@ -77,6 +77,7 @@ catalogue! {
     MethodNotAllowed = "method_not_allowed", 405, final, "This path does not take this method";
     CredentialsMissing = "credentials_missing", 401, final, "The request carries no credentials that the server knows";
     CredentialsExpired = "credentials_expired", 401, final, "The credentials are known, and their time is over";
+    CredentialsInvalid = "credentials_invalid", 401, final, "The credentials are a JWT that does not hold here";
     CredentialsRevoked = "credentials_revoked", 401, final, "The credentials are known, and were revoked";
     RoleInsufficient = "role_insufficient", 403, final, "The credentials do not allow this";
     ScopeInsufficient = "scope_insufficient", 403, final, "The credentials are for other shards";

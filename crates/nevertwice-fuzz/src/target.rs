@@ -47,6 +47,9 @@ pub const TARGETS: &[Target] = &[
     Target { name: "fingerprint", run: targets::fingerprint::run, mutations: 40_000, words: targets::body::WORDS },
     Target { name: "batch", run: targets::batch::run, mutations: 10_000, words: targets::body::WORDS },
     Target { name: "configuration", run: targets::configuration::run, mutations: 4_000, words: targets::configuration::WORDS },
+    Target { name: "credential", run: targets::credential::run, mutations: 40_000, words: targets::credential::WORDS },
+    Target { name: "keys_file", run: targets::keys_file::run, mutations: 10_000, words: targets::keys_file::WORDS },
+    Target { name: "jwks", run: targets::jwks::run, mutations: 30_000, words: targets::jwks::WORDS },
     Target { name: "query", run: targets::query::run, mutations: 40_000, words: targets::query::WORDS },
 ];
 

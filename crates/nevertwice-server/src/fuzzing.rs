@@ -11,7 +11,7 @@ use nevertwice_api::{Level, Levels, Request};
 use nevertwice_core::{IdempotencyKey, Name, Position, Principal, ShardId};
 use serde::de::DeserializeOwned;
 
-use crate::access::{Caller, CredentialName, Role, outside_principal};
+use crate::access::{self, Caller, CredentialName, Door, Files, KeyRecord, Role, outside_principal};
 use crate::call::{Parameters, read_name, read_position};
 use crate::config::{Config, Sources};
 use crate::endpoints::batch;
@@ -115,4 +115,48 @@ pub fn principal(text: &str) -> Result<Principal, Problem> {
 /// A configuration whose file has that text.
 pub fn configuration(toml: &str, sources: &Sources) -> Result<Config, StartError> {
     config::load_from(Some(("nevertwice.toml", toml)), sources)
+}
+
+/// The keys file.
+pub fn keys_file(bytes: &[u8]) -> Result<Vec<KeyRecord>, String> {
+    access::read_keys(bytes)
+}
+
+/// The text of a keys file.
+pub fn keys_file_text(records: &[KeyRecord]) -> Result<String, String> {
+    access::write_keys(records)
+}
+
+/// The ids and algorithms of the usable keys of a JWKS file.
+pub fn jwks(bytes: &[u8]) -> Result<Vec<(Option<String>, &'static str)>, String> {
+    access::jwks(bytes)
+}
+
+/// Who somebody is, by what they presented.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Known {
+    /// What they are to the server.
+    pub role: Role,
+    /// By which credential they are known.
+    pub name: String,
+    /// Who they are themselves, where they are a person.
+    pub subject: Option<Principal>,
+}
+
+/// The door of a server that knows some credentials.
+#[derive(Debug)]
+pub struct Doorway(Door);
+
+impl Doorway {
+    /// The door that the configuration describes, with the texts of the keys file, the JWKS file and the file of secrets.
+    pub fn new(config: &Config, keys: &[u8], jwks: &[u8], secrets: &[u8]) -> Result<Self, String> {
+        Door::holding(config, &Files { keys, jwks, secrets }).map(Self)
+    }
+
+    /// Who comes with that value of `Authorization`; `None` where no HTTP server lets it through.
+    pub fn identify(&self, authorization: &[u8], now_ms: i64) -> Option<Result<Known, Problem>> {
+        let headers = Headers::new([(&b"authorization"[..], authorization)])?;
+        let identified = self.0.identify(&headers.0, now_ms).map_err(Refusal::into_problem);
+        Some(identified.map(|who| Known { role: who.role, name: who.name.as_str().to_owned(), subject: who.subject }))
+    }
 }

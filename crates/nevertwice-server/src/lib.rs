@@ -16,9 +16,11 @@ mod body;
 mod booking;
 mod calendar;
 mod call;
+mod certificate;
 pub mod config;
 mod connection;
 mod convert;
+mod der;
 mod endpoints;
 mod error;
 mod explain;
@@ -54,8 +56,12 @@ mod tls;
 mod trace;
 mod watched;
 
-pub use access::{Access, KeyId, KeyRecord, KeyRole, Role, WantedKey, list_keys, make_key, revoke_key, shard_of};
+pub use access::{
+    Access, JwtAlgorithm, JwtAlgorithms, KeyId, KeyRecord, KeyRole, Role, WantedKey, check_jwt_files, list_keys, make_key, revoke_key,
+    shard_of,
+};
 pub use calendar::{instant_of, instant_text};
+pub use certificate::CertificateTimes;
 pub use config::Config;
 pub use endpoints::COPIED_NOTES;
 pub use error::StartError;
@@ -75,4 +81,5 @@ pub use person_secret::{
 pub use remote::{Interrupt, Remote, RemoteError, Target};
 pub use routes::{Content, Method, Route, routes};
 pub use server::{Parts, Server};
+pub use tls::check_tls_files;
 pub use watched::Reloader;

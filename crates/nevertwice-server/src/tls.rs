@@ -15,16 +15,35 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::version::{TLS12, TLS13};
 use tokio_rustls::server::TlsStream;
 
+use crate::certificate::{self, CertificateTimes};
 use crate::config::Config;
 use crate::error::StartError;
 use crate::metrics::{Metrics, WatchedFile};
-use crate::watched::Watched;
+use crate::watched::{self, Watched};
 
 /// The largest file of certificates, or of a key.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// The protocols that are served over it.
 const PROTOCOLS: &[&[u8]] = &[b"http/1.1"];
+
+/// Reads the certificate and its key as a start would, and tells when those that lead to its root hold, all together; `None` if the
+/// configuration names no pair, or the times can't be read. Nothing is kept.
+///
+/// # Errors
+/// What is wrong, in words, without what stands in the files.
+pub fn check_tls_files(config: &Config) -> Result<Option<CertificateTimes>, String> {
+    let (Some(certificate), Some(key)) = (&config.tls_certificate, &config.tls_key) else { return Ok(None) };
+    let contents = watched::read(&[certificate.clone(), key.clone()], FILE_BYTES_MAX)?;
+    let [certificate, key] = contents.as_slice() else { return Ok(None) };
+    server_config(certificate, key)?;
+    let times: Option<Vec<CertificateTimes>> =
+        CertificateDer::pem_slice_iter(certificate).map(|certificate| certificate::times(&certificate.ok()?)).collect();
+    let times = times.unwrap_or_default();
+    let begins_at = times.iter().map(|times| times.begins_at).max();
+    let ends_at = times.iter().map(|times| times.ends_at).min();
+    Ok(begins_at.zip(ends_at).map(|(begins_at, ends_at)| CertificateTimes { begins_at, ends_at }))
+}
 
 /// What makes connections safe.
 #[derive(Clone, Debug)]

@@ -128,7 +128,8 @@ impl Reloader {
     }
 }
 
-fn read(paths: &[PathBuf], bytes_max: u64) -> Result<Vec<Vec<u8>>, String> {
+/// Reads files, each at most that large.
+pub(crate) fn read(paths: &[PathBuf], bytes_max: u64) -> Result<Vec<Vec<u8>>, String> {
     let read_one = |path: &PathBuf| {
         let file = File::open(path).map_err(|error| format!("{} can't be opened: {error}", path.display()))?;
         let mut bytes = Vec::new();

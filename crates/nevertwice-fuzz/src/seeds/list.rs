@@ -1,6 +1,6 @@
 //! Which target begins with which inputs.
 
-use super::{journal, texts};
+use super::{credentials, journal, texts};
 
 /// An input and what it is.
 pub(super) type Input = (String, Vec<u8>);
@@ -22,6 +22,9 @@ pub fn of(target: &str) -> Vec<Input> {
         "fingerprint" => texts::json(),
         "batch" => texts::batches(),
         "configuration" => texts::configurations(),
+        "credential" => credentials::presented(),
+        "keys_file" => credentials::keys_files(),
+        "jwks" => credentials::jwk_sets(),
         "query" => texts::queries(),
         _ => Vec::new(),
     };

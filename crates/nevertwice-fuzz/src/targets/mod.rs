@@ -3,11 +3,14 @@
 pub mod batch;
 pub mod body;
 pub mod configuration;
+pub mod credential;
 pub mod entry;
 pub mod fingerprint;
 pub mod folder;
 pub mod headers;
 pub mod history;
+pub mod jwks;
+pub mod keys_file;
 pub mod marker;
 mod opened;
 pub mod query;

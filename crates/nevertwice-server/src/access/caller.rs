@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use nevertwice_api::ErrorCode;
-use nevertwice_core::{BookingView, CallerName, CallerRole, Origin, PeerAddress, Position, Principal, TraceContext};
+use nevertwice_core::{BookingView, CallerName, CallerRole, Name, Origin, PeerAddress, Position, Principal, TraceContext};
 
 use super::rule::Role;
 use crate::refusal::Refusal;
@@ -20,6 +20,9 @@ pub(crate) const OWN_PRINCIPAL: &str = "nevertwice";
 /// operator's keys before the operator does.
 pub(super) const OPERATOR_PRINCIPAL: &str = "operator";
 
+/// The longest name that an entry has room for.
+const NAME_CHARS_MAX: usize = 64;
+
 /// By which credential somebody is known. It may be shown: it is a name, never the secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CredentialName {
@@ -33,6 +36,8 @@ pub(crate) enum CredentialName {
     Service,
     /// The API key of that id.
     Key(Arc<str>),
+    /// A JWT of an issuer: `jwt:` and the issuer, cut where it is too long for an entry. All JWTs of it have one name.
+    Jwt(Arc<str>),
 }
 
 impl CredentialName {
@@ -43,8 +48,13 @@ impl CredentialName {
             Self::Local => "local",
             Self::Operator => "operator",
             Self::Service => "service",
-            Self::Key(id) => id,
+            Self::Key(name) | Self::Jwt(name) => name,
         }
+    }
+
+    /// The name of all JWTs of an issuer, who is written in visible ASCII characters.
+    pub(super) fn of_issuer(issuer: &str) -> Arc<str> {
+        format!("jwt:{issuer}").chars().take(NAME_CHARS_MAX).collect::<String>().into()
     }
 
     /// The name as an entry has it.
@@ -103,9 +113,27 @@ impl Caller {
         Err(Refusal::new(ErrorCode::NotOwner, "The booking was made on behalf of another principal", next).at(position))
     }
 
-    /// The principal of a line of a batch: the one that the line names, or the request's.
+    /// Refuses an account that is not theirs, to a person: theirs is the one of their own name.
+    pub(crate) fn check_account(&self, account: &Name) -> Result<(), Refusal> {
+        let is_theirs = match self.role {
+            Role::Operator | Role::Reader | Role::Service => true,
+            Role::Principal | Role::Nobody => account.as_str() == self.principal.as_str(),
+        };
+        if is_theirs {
+            return Ok(());
+        }
+        let next = "Name the account that is called as the subject of the JWT; if there is none, the operator opens it";
+        Err(Refusal::new(ErrorCode::NotOwner, "The account is another's", next))
+    }
+
+    /// The principal of a line of a batch: the one that the line names, or the request's. A person names nobody else.
     pub(crate) fn line_principal(&self, named: Option<&str>) -> Result<Principal, Refusal> {
-        named.map_or_else(|| Ok(self.principal.clone()), outside_principal)
+        let named = named.map_or_else(|| Ok(self.principal.clone()), outside_principal)?;
+        match self.role {
+            Role::Operator | Role::Service => Ok(named),
+            Role::Principal | Role::Reader | Role::Nobody if named == self.principal => Ok(named),
+            Role::Principal | Role::Reader | Role::Nobody => Err(another_named()),
+        }
     }
 }
 
@@ -132,6 +160,16 @@ pub(crate) fn outside_principal(text: &str) -> Result<Principal, Refusal> {
         ));
     }
     Principal::new(text).map_err(|error| invalid_principal(format!("The principal is not 1 to 128 visible ASCII characters: {error}")))
+}
+
+/// A person acts for itself alone.
+pub(super) fn another_named() -> Refusal {
+    Refusal::new(
+        ErrorCode::RoleInsufficient,
+        "A JWT is for its own subject alone, and the request names another principal",
+        "Leave the principal out, or name the subject of the JWT",
+    )
+    .figure("role", Role::Principal.word())
 }
 
 fn invalid_principal(wrong: impl AsRef<str>) -> Refusal {

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use axum::http::{HeaderMap, header};
 use nevertwice_api::ErrorCode;
-use nevertwice_core::ShardId;
+use nevertwice_core::{Principal, ShardId};
 
-use super::caller::{Caller, CredentialName, OPERATOR_PRINCIPAL, default_principal, principal};
+use super::caller::{Caller, CredentialName, OPERATOR_PRINCIPAL, another_named, default_principal, principal};
 use super::configured::ConfiguredKeys;
 use super::identity::Identity;
+use super::jwt::{Issuer, looks_like_jwt};
 use super::keys::{self, Keys, Presented};
 use super::rule::{Access, Role};
 use crate::config::Config;
@@ -21,10 +22,11 @@ use crate::watched::{Reread, Watched};
 /// What is known about credentials.
 #[derive(Debug)]
 pub(crate) struct Door {
-    configured: ConfiguredKeys,
-    keys: Option<Arc<Watched<Keys>>>,
+    pub(super) configured: ConfiguredKeys,
+    pub(super) keys: Option<Arc<Watched<Keys>>>,
+    pub(super) issuer: Option<Issuer>,
     /// Without any credentials configured, whoever reaches the server is the operator.
-    is_open: bool,
+    pub(super) is_open: bool,
 }
 
 impl Door {
@@ -38,12 +40,18 @@ impl Door {
             };
             Watched::open(WatchedFile::Keys, vec![path.clone()], keys::FILE_BYTES_MAX, Arc::clone(metrics), parse).map(Arc::new)
         });
-        Ok(Self { configured: ConfiguredKeys::of(config), keys: keys.transpose()?, is_open: !config.has_credentials() })
+        Ok(Self {
+            configured: ConfiguredKeys::of(config),
+            keys: keys.transpose()?,
+            issuer: Issuer::open(config, metrics)?,
+            is_open: !config.has_credentials(),
+        })
     }
 
     /// The files that it is made from.
     pub(crate) fn files(&self) -> impl Iterator<Item = Arc<dyn Reread>> {
-        self.keys.iter().map(|keys| Arc::clone(keys) as Arc<dyn Reread>)
+        let keys = self.keys.iter().map(|keys| Arc::clone(keys) as Arc<dyn Reread>);
+        keys.chain(self.issuer.iter().map(|issuer| issuer.files() as Arc<dyn Reread>))
     }
 
     /// Who calls. Nobody is told apart from somebody whose time is over only by who presents a genuine credential.
@@ -60,15 +68,24 @@ impl Door {
                 Presented::Revoked(known) => return Err(revoked(&known.id)),
                 Presented::Valid(known) => {
                     let name = CredentialName::Key(Arc::clone(&known.id));
-                    return Ok(Identity { role: known.role, name, scope: known.scope.clone() });
+                    return Ok(Identity { role: known.role, name, scope: known.scope.clone(), subject: None });
                 }
             }
         }
         match self.configured.role(presented) {
             Role::Operator => Ok(Identity::of(Role::Operator, CredentialName::Operator)),
             Role::Service => Ok(Identity::of(Role::Service, CredentialName::Service)),
-            Role::Nobody | Role::Principal | Role::Reader => Err(missing("The request carries no credentials that the server knows")),
+            Role::Nobody | Role::Principal | Role::Reader => self.identify_person(presented, now_ms),
         }
+    }
+
+    /// Who a person is, by what the issuer signed about them. A JWT makes nobody more than a person.
+    fn identify_person(&self, presented: &[u8], now_ms: i64) -> Result<Identity, Refusal> {
+        let issuer = self.issuer.as_ref().filter(|_| looks_like_jwt(presented));
+        let issuer = issuer.ok_or_else(|| missing("The request carries no credentials that the server knows"))?;
+        let subject = issuer.subject(presented, now_ms)?;
+        let name = CredentialName::Jwt(issuer.name());
+        Ok(Identity { role: Role::Principal, name, scope: issuer.scope(), subject: Some(subject) })
     }
 
     /// Lets somebody in, if the route lets them. `shard` is the one that the route's path names.
@@ -80,7 +97,7 @@ impl Door {
         headers: &HeaderMap,
         peer: IpAddr,
     ) -> Result<Caller, Refusal> {
-        let Identity { role, name, scope } = identity;
+        let Identity { role, name, scope, subject } = identity;
         if !access.admits(role) {
             return Err(insufficient(access, role));
         }
@@ -90,7 +107,8 @@ impl Door {
         let principal = match role {
             Role::Nobody => default_principal("anyone")?,
             Role::Service if !access.is_on_behalf() => default_principal("anyone")?,
-            Role::Service | Role::Principal => principal(headers)?.ok_or_else(nobody_named)?,
+            Role::Service => principal(headers)?.ok_or_else(nobody_named)?,
+            Role::Principal => itself(subject, headers)?,
             Role::Reader => principal(headers)?.map_or_else(|| default_principal("reader"), Ok)?,
             Role::Operator => {
                 let default = if self.is_open { "local" } else { OPERATOR_PRINCIPAL };
@@ -99,6 +117,15 @@ impl Door {
         };
         let is_on_behalf = access.is_on_behalf() && matches!(role, Role::Service | Role::Principal);
         Ok(Caller { role, principal, is_on_behalf, name, peer })
+    }
+}
+
+/// The principal that a person is. Who names itself as well says nothing new; who names another is refused.
+fn itself(subject: Option<Principal>, headers: &HeaderMap) -> Result<Principal, Refusal> {
+    let subject = subject.ok_or_else(|| Refusal::internal("a person without a name"))?;
+    match principal(headers)? {
+        Some(named) if named != subject => Err(another_named()),
+        Some(_) | None => Ok(subject),
     }
 }
 
@@ -114,7 +141,7 @@ fn missing(wrong: &str) -> Refusal {
     Refusal::new(
         ErrorCode::CredentialsMissing,
         wrong,
-        "Send `Authorization: Bearer` and a key that the operator gave you, in one header line",
+        "Send `Authorization: Bearer` and a key that the operator gave you, or a JWT where the server takes them, in one header line",
     )
 }
 

@@ -23,6 +23,7 @@ impl Config {
         self.check_ranges(&mut wrong);
         self.check_keys(&mut wrong);
         self.check_together(&mut wrong);
+        self.check_jwt(&mut wrong);
         if !wrong.is_empty() {
             return Err(StartError::new(
                 ErrorCode::ConfigurationInvalid,
@@ -33,7 +34,7 @@ impl Config {
             return Err(StartError::new(
                 ErrorCode::CredentialsRequired,
                 format!(
-                    "`listen` is {}, which others can reach, and there are no credentials: none of `operator_key`, `service_key` and `keys_file` is set. Nothing was started. Set a key, make one with `nevertwice key`, or listen on 127.0.0.1.",
+                    "`listen` is {}, which others can reach, and there are no credentials: none of `operator_key`, `service_key`, `keys_file` and `jwt_issuer` is set. Nothing was started. Set a key, make one with `nevertwice key`, or listen on 127.0.0.1.",
                     self.listen
                 ),
             ));

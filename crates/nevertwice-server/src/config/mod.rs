@@ -4,10 +4,12 @@
 //! command line. A key that nobody knows is refused, wherever it comes from.
 
 mod check;
+mod check_jwt;
 mod load;
 mod networks;
 mod secret;
 mod settings;
+mod shards;
 
 pub(crate) use check::SWEEPS_A_HOLD;
 #[cfg(feature = "fuzzing")]
@@ -16,3 +18,4 @@ pub use load::{Sources, environment, load};
 pub use networks::Networks;
 pub use secret::Secret;
 pub use settings::{Config, SECRET_SETTINGS, SETTINGS, Setting};
+pub use shards::Shards;

@@ -7,7 +7,8 @@ use nevertwice_api::Level;
 use serde::Deserialize;
 use tokio::time::Duration;
 
-use super::{Networks, Secret};
+use super::{Networks, Secret, Shards};
+use crate::access::JwtAlgorithms;
 use crate::app::Limits;
 use crate::limits::{Bounds, LimiterOptions, Rate, TurnsOptions};
 
@@ -62,6 +63,22 @@ settings! {
     service_key: Option<Secret> = None, "";
     /// The file with the digests of API keys, which `nevertwice key` makes. It is read again when it changes.
     keys_file: Option<PathBuf> = None, "";
+    /// The issuer whose JWTs are taken, exactly as their `iss` has it; 1 to 256 visible ASCII characters. With it `jwt_audience`, `jwt_algorithms` and a file of keys are needed.
+    jwt_issuer: Option<String> = None, "";
+    /// For whom JWTs have to be meant: their `aud` is it, or has it among others; 1 to 256 visible ASCII characters.
+    jwt_audience: Option<String> = None, "";
+    /// The algorithms by which JWTs may be signed, separated by commas: of `RS256`, `ES256`, `EdDSA` and `HS256`.
+    jwt_algorithms: JwtAlgorithms = JwtAlgorithms::default(), "";
+    /// The file with the issuer's public keys as a JWK Set, for RS256, ES256 and EdDSA. It is read again when it changes.
+    jwt_jwks_file: Option<PathBuf> = None, "";
+    /// The file with one public key in PEM, for RS256, ES256 or EdDSA. It is read again when it changes.
+    jwt_key_file: Option<PathBuf> = None, "";
+    /// The file with the secrets of HS256, one a line, each of 32 to 512 visible ASCII characters. It is read again when it changes.
+    jwt_secret_file: Option<PathBuf> = None, "";
+    /// For which shards JWTs are, separated by commas: `market/NAME` and `sale/NAME`; if absent, for all.
+    jwt_shards: Shards = Shards::default(), "";
+    /// By how much the issuer's clock and this one may differ when the times of a JWT are looked at.
+    jwt_leeway_ms: i64 = 30_000, "30000";
     /// The file with the server's certificate, and after it those that lead to its root, in PEM. With it and `tls_key` the server speaks TLS 1.3 and 1.2 alone. It is read again when it changes.
     tls_certificate: Option<PathBuf> = None, "";
     /// The file with the certificate's private key, in PEM and not encrypted. It is read again when it changes.
@@ -94,7 +111,7 @@ settings! {
     answer_deadline_ms: u64 = 10_000, "10000";
     /// How long a request's head, and then its body, may take to arrive.
     request_read_ms: u64 = 30_000, "30000";
-    /// How often files that may change while the server runs are looked at: `keys_file`, `tls_certificate` and `tls_key`. SIGHUP does it at once.
+    /// How often files that may change while the server runs are looked at: `keys_file`, those of JWTs, `tls_certificate` and `tls_key`. SIGHUP does it at once.
     reload_ms: u64 = 5_000, "5000";
     /// How long the server waits at its end for what is under way. Whose body is not there by then is told `shutting_down`, for which there is one second more.
     drain_ms: u64 = 15_000, "15000";
@@ -144,7 +161,13 @@ impl Config {
     /// Whether there are credentials that requests have to carry.
     #[must_use]
     pub const fn has_credentials(&self) -> bool {
-        self.operator_key.is_some() || self.service_key.is_some() || self.keys_file.is_some()
+        self.operator_key.is_some() || self.service_key.is_some() || self.keys_file.is_some() || self.has_jwt()
+    }
+
+    /// Whether people are known by JWTs.
+    #[must_use]
+    pub const fn has_jwt(&self) -> bool {
+        self.jwt_issuer.is_some()
     }
 
     /// Whether connections are made safe by TLS.

@@ -130,6 +130,7 @@ fn request(caller: &Caller, market: &ShardId, levels: Levels, key: &IdempotencyK
     }
     let order = line.order.get().as_bytes();
     let action = convert::order(&body::parse::<PlaceOrder>(order)?)?;
+    caller.check_account(&action.account)?;
     // The same as for a single request, so that either repeats the other.
     let operation = ["place_order", market.name.as_str()];
     let fingerprint = fingerprint::of_json(&operation, order).map_err(|error| body::malformed(&error.to_string()))?;

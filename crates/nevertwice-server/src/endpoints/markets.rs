@@ -63,6 +63,7 @@ pub(crate) async fn open_account(call: Box<Call>) -> Result<Reply, Refusal> {
 
 pub(crate) async fn show_account(call: Box<Call>) -> Result<Reply, Refusal> {
     let (market, account, level) = (call.market()?, call.name("account")?, call.parameters(&["level"])?.level()?);
+    call.caller.check_account(&account)?;
     read(&call, market, Query::Account { account }, level, |view| match view {
         View::Account(view) => Some(view.show()),
         _ => None,
@@ -72,6 +73,7 @@ pub(crate) async fn show_account(call: Box<Call>) -> Result<Reply, Refusal> {
 
 pub(crate) async fn holdings(call: Box<Call>) -> Result<Reply, Refusal> {
     let (market, account, parameters) = (call.market()?, call.name("account")?, call.parameters(&["from", "level"])?);
+    call.caller.check_account(&account)?;
     let query = Query::Holdings { account, from: parameters.number("from")?.unwrap_or(0) };
     read(&call, market, query, parameters.level()?, |view| match view {
         View::Holdings(holdings, next) => {

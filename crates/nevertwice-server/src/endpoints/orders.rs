@@ -13,6 +13,7 @@ pub(crate) async fn place(call: Box<Call>) -> Result<Reply, Refusal> {
     let market = call.market()?;
     let call = call.command().await?;
     let action = convert::order(&call.body()?)?;
+    call.caller.check_account(&action.account)?;
     let intent = call.intent(&["place_order", market.name.as_str()])?;
     let answer = call.app.submit(market, call.of(intent, action), call.levels).await?;
     let position = position(&answer);

@@ -14,16 +14,19 @@ pub(crate) enum WatchedFile {
     Keys,
     /// The certificate of TLS and its key.
     Tls,
+    /// The keys of JWTs.
+    Jwt,
 }
 
 impl WatchedFile {
-    const ALL: [Self; 2] = [Self::Keys, Self::Tls];
+    const ALL: [Self; 3] = [Self::Keys, Self::Tls, Self::Jwt];
 
     /// The word for it in metrics and logs.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Keys => "keys",
             Self::Tls => "tls",
+            Self::Jwt => "jwt",
         }
     }
 
@@ -32,6 +35,7 @@ impl WatchedFile {
         match self {
             Self::Keys => "keys_file",
             Self::Tls => "tls_certificate` and `tls_key",
+            Self::Jwt => "jwt_jwks_file`, `jwt_key_file` and `jwt_secret_file",
         }
     }
 }

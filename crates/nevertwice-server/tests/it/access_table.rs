@@ -10,8 +10,15 @@ use crate::client::{Answer, Ask};
 use crate::house::House;
 
 /// What the door says to those whom it does not let in.
-const REFUSALS: &[&str] =
-    &["credentials_missing", "credentials_expired", "credentials_revoked", "role_insufficient", "scope_insufficient", "principal_missing"];
+const REFUSALS: &[&str] = &[
+    "credentials_missing",
+    "credentials_invalid",
+    "credentials_expired",
+    "credentials_revoked",
+    "role_insufficient",
+    "scope_insufficient",
+    "principal_missing",
+];
 
 pub(crate) fn path(route: &Route) -> String {
     route.path.replace("{position}", "1-1").replace("{booking}", "1-1").replace("{code}", "no_change").replace(['{', '}'], "")

@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 
 use nevertwice_server::config::Secret;
 use nevertwice_server::{Access, Config, KeyId, KeyRole, Route, WantedKey, make_key, revoke_key, shard_of};
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::client::Ask;
 use crate::house::START_MS;
+use crate::jwt::issuer::{By, TestIssuer, claims};
 
 pub(crate) const OPERATOR: &str = "operator-key-0123456789";
 pub(crate) const SERVICE: &str = "service-key-0123456789";
@@ -38,6 +40,13 @@ pub(crate) enum Who {
     ConfiguredService,
     ConfiguredServiceForNobody,
     ConfiguredOperator,
+    /// A JWT; its subject has the name of the account in the table's paths.
+    Person,
+    PersonNamingItself,
+    PersonNamingAnother,
+    PersonOfTheIssuersOtherAudience,
+    PersonWhoseTimeIsOver,
+    PersonOfAStranger,
 }
 
 use Who::*;
@@ -64,6 +73,12 @@ impl Who {
         ConfiguredService,
         ConfiguredServiceForNobody,
         ConfiguredOperator,
+        Person,
+        PersonNamingItself,
+        PersonNamingAnother,
+        PersonOfTheIssuersOtherAudience,
+        PersonWhoseTimeIsOver,
+        PersonOfAStranger,
     ];
 
     /// What the rule says of them at a route: nothing where they are let in, or else status and code.
@@ -80,6 +95,10 @@ impl Who {
         let service = match route.access {
             Access::Anyone | Access::Known | Access::Reader | Access::Principal | Access::Service => None,
             Access::Operator => role,
+        };
+        let person = match route.access {
+            Access::Anyone | Access::Principal | Access::Service => None,
+            Access::Known | Access::Reader | Access::Operator => role,
         };
         let for_nobody = match route.access {
             Access::Anyone | Access::Known => None,
@@ -100,13 +119,19 @@ impl Who {
             Operator | ConfiguredOperator => None,
             OperatorOfThisShard => unless(names_shard, scope),
             OperatorOfAnotherShard => scope,
+            Person | PersonNamingItself => person,
+            PersonNamingAnother => role,
+            PersonWhoseTimeIsOver => Some((401, "credentials_expired")),
+            PersonOfTheIssuersOtherAudience | PersonOfAStranger => Some((401, "credentials_invalid")),
         }
     }
 }
 
-/// A keys file with a key for each of them.
+/// A keys file with a key for each of them, and an issuer of JWTs.
 pub(crate) struct Callers {
     folder: TempDir,
+    issuer: TestIssuer,
+    stranger: TestIssuer,
     keys: Vec<(Who, Secret)>,
 }
 
@@ -148,7 +173,7 @@ impl Callers {
             keys.push((who, make_key(&file, wanted, made_at).expect("a key is made")));
         }
         revoke_key(&file, "revoked", made_at).expect("it is revoked");
-        Self { folder, keys }
+        Self { folder, keys, issuer: TestIssuer::new(), stranger: TestIssuer::new() }
     }
 
     /// What a server needs that knows them.
@@ -156,6 +181,19 @@ impl Callers {
         config.operator_key = Some(Secret::new(OPERATOR));
         config.service_key = Some(Secret::new(SERVICE));
         config.keys_file = Some(keys_file(self.folder.path()));
+        self.issuer.configure(config);
+    }
+
+    fn jwt(&self, who: Who) -> String {
+        let mut claims = claims();
+        claims["sub"] = json!("account");
+        match who {
+            PersonOfTheIssuersOtherAudience => claims["aud"] = json!("another-service"),
+            PersonWhoseTimeIsOver => claims["exp"] = json!(START_MS / 1_000 - 60),
+            _ => {}
+        }
+        let issuer = if who == PersonOfAStranger { &self.stranger } else { &self.issuer };
+        issuer.sign(By::EdDsa, &By::EdDsa.header(), &claims)
     }
 
     fn key(&self, who: Who) -> &str {
@@ -173,6 +211,12 @@ impl Callers {
             ServiceForNobody => self.key(Service).to_owned(),
             ConfiguredService | ConfiguredServiceForNobody => SERVICE.to_owned(),
             ConfiguredOperator => OPERATOR.to_owned(),
+            Person
+            | PersonNamingItself
+            | PersonNamingAnother
+            | PersonOfTheIssuersOtherAudience
+            | PersonWhoseTimeIsOver
+            | PersonOfAStranger => self.jwt(who),
             ExpiredKey
             | RevokedKey
             | Reader
@@ -191,6 +235,8 @@ impl Callers {
             Service | ServiceOfThisShard | ServiceOfTheOtherKind | ServiceOfAnotherShard | ConfiguredService => {
                 ask.header("principal", "ann")
             }
+            PersonNamingItself => ask.header("principal", "account"),
+            PersonNamingAnother => ask.header("principal", "ann"),
             _ => ask,
         }
     }

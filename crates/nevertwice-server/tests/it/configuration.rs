@@ -57,6 +57,26 @@ fn nonsense_is_refused_and_named() {
         ("operator_key = \"short\"", "operator_key"),
         ("operator_key = \"0123456789abcdef\"\nservice_key = \"0123456789abcdef\"", "must differ"),
         ("this is no TOML", "TOML"),
+        ("jwt_algorithms = \"none\"", "none"),
+        ("jwt_algorithms = \"ES256, HS512\"", "HS512"),
+        ("jwt_algorithms = \"ES256,ES256\"", "twice"),
+        ("jwt_audience = \"a\"", "`jwt_issuer` is missing"),
+        ("jwt_jwks_file = \"keys.json\"", "`jwt_issuer` is missing"),
+        ("jwt_secret_file = \"secret\"", "`jwt_issuer` is missing"),
+        ("jwt_shards = \"sale/a\"", "`jwt_issuer` is missing"),
+        ("jwt_shards = \"everything\"", "everything"),
+        ("jwt_shards = \",\"", "shards"),
+        ("jwt_issuer = \"a\"", "`jwt_audience` is missing"),
+        ("jwt_issuer = \"a\"", "`jwt_algorithms` is missing"),
+        ("jwt_issuer = \"a b\"", "visible ASCII"),
+        ("jwt_issuer = \"\"", "`jwt_issuer` must have"),
+        ("jwt_issuer = \"a\"\njwt_audience = \"\"", "`jwt_audience` must have"),
+        ("jwt_issuer = \"a\"\njwt_leeway_ms = 300001", "jwt_leeway_ms"),
+        ("jwt_issuer = \"a\"\njwt_leeway_ms = -1", "jwt_leeway_ms"),
+        ("jwt_issuer = \"a\"\njwt_algorithms = \"ES256\"", "public key"),
+        ("jwt_issuer = \"a\"\njwt_algorithms = \"ES256\"\njwt_secret_file = \"s\"", "does not have HS256"),
+        ("jwt_issuer = \"a\"\njwt_algorithms = \"HS256\"\njwt_jwks_file = \"k\"", "none that uses them"),
+        ("jwt_issuer = \"a\"\njwt_algorithms = \"HS256\"", "set `jwt_secret_file`"),
         // Each fine by itself, and unsafe together.
         ("lease_ms = 86400000", "lease_ms"),
         ("hold_ms = 10000", "sweep_ms"),
@@ -73,6 +93,29 @@ fn nonsense_is_refused_and_named() {
     assert!(load(&Sources { environment: settings(&[("NEVERTWICE_SWEP_MS", "1")]), ..Sources::default() }).is_err());
     assert!(load(&Sources { flags: vec![("swep_ms".to_owned(), "1".to_owned())], ..Sources::default() }).is_err());
     assert!(load(&Sources { file: Some("/no/such/file.toml".into()), ..Sources::default() }).is_err());
+}
+
+#[test]
+fn jwts_are_credentials_from_wherever_they_are_configured() {
+    let keys = [
+        ("listen", "0.0.0.0:8080"),
+        ("jwt_issuer", "https://issuer.example"),
+        ("jwt_audience", "tickets"),
+        ("jwt_algorithms", "ES256, EdDSA"),
+        ("jwt_jwks_file", "jwks.json"),
+        ("jwt_shards", "sale/final, market/wc"),
+        ("jwt_leeway_ms", "0"),
+    ];
+    let text: String = keys.iter().map(|(key, value)| format!("{key} = \"{value}\"\n")).collect();
+    let environment = keys.iter().map(|(key, value)| (format!("NEVERTWICE_{}", key.to_uppercase()), (*value).to_owned())).collect();
+    let flags = keys.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let from_file = load_text(&text).expect("others may reach a server that knows its callers");
+    assert!(from_file.has_credentials() && from_file.has_jwt() && !from_file.jwt_shards.are_all());
+    assert_eq!(load(&Sources { environment, ..Sources::default() }).as_ref(), Ok(&from_file));
+    assert_eq!(load(&Sources { flags, ..Sources::default() }).as_ref(), Ok(&from_file));
+    let nobody = load_text("listen = \"0.0.0.0:8080\"").expect_err("nobody is known");
+    assert_eq!(nobody.code, ErrorCode::CredentialsRequired);
+    assert!(nobody.to_string().contains("jwt_issuer"), "{nobody}");
 }
 
 #[test]

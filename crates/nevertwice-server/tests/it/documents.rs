@@ -160,7 +160,9 @@ fn the_page_about_the_settings_is_up_to_date() {
     }
     text.push_str(
         "\nRefused because they are unsafe together:\n\n\
-         - `listen` on another address than loopback without `operator_key`, `service_key` or `keys_file` (`credentials_required`);\n\
+         - `listen` on another address than loopback without `operator_key`, `service_key`, `keys_file` or `jwt_issuer` (`credentials_required`);\n\
+         - `jwt_issuer` without `jwt_audience`: a JWT for another service of the same issuer would be taken;\n\
+         - `jwt_algorithms` without the keys that they need, or keys that none of them uses: a key is for one kind of algorithm;\n\
          - `lease_ms` not shorter than `retention_ms`: a claim must not outlive the memory of its key;\n\
          - `sweep_ms` over a quarter of `hold_ms`: holds have to end on time;\n\
          - `hold_ms` not shorter than `retention_ms`: a retry within the hold must find its booking;\n\
@@ -178,13 +180,13 @@ fn the_page_about_the_api_is_up_to_date() {
          Bodies are JSON in UTF-8; unknown members are refused. Amounts, prices and quantities are whole numbers in the market's\n\
          unit. Every error is a problem (RFC 9457) of type `application/problem+json`, with a stable `code` whose page is at\n\
          `/errors/{code}`; the pages are also [here](errors/README.md). A head that is refused before there is a request has such an\n\
-         answer too (`head_malformed`, `headers_too_large`, `uri_too_long`), which ends its connection. The server speaks HTTP/1.1\n\
-         without TLS; a proxy in front of it speaks whatever else is wanted.\n\n\
+         answer too (`head_malformed`, `headers_too_large`, `uri_too_long`), which ends its connection. The server speaks HTTP/1.1,\n\
+         over TLS where that is configured; a proxy in front of it speaks whatever else is wanted.\n\n\
          ## Headers\n\n\
          | header | where | meaning |\n|---|---|---|\n\
-         | `Authorization: Bearer KEY` | all but what anyone may ask | a key; none if the server has no credentials. [Access](access.md) says who may do what |\n\
+         | `Authorization: Bearer KEY` | all but what anyone may ask | a key, or a JWT where an issuer is configured; none if the server has no credentials. [Access](access.md) says who may do what |\n\
          | `Host` | a server without credentials | a loopback address, `localhost` or the host of `public_url`, or the answer is `role_insufficient`: what a page in a browser sends under a name of its own is nobody's command |\n\
-         | `Principal` | what a service may ask for a principal | on whose behalf; needed with the key of a service. It is the first half of an intent, so it is the same in every retry |\n\
+         | `Principal` | what a service may ask for a principal | on whose behalf; needed with the key of a service, and not with a JWT, which is for its subject. It is the first half of an intent, so it is the same in every retry |\n\
          | `Idempotency-Key` | every command | 1 to 255 visible ASCII characters, in double quotes (RFC 8941) or bare: the second half of an intent |\n\
          | `Idempotency-Expires` | every command | milliseconds since 1970; from then on the intent is given up, and an unknown key is refused `intent_expired` |\n\
          | `Ack-Level` | every command | further levels that the answer has to have reached, separated by commas |\n\

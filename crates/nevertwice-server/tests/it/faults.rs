@@ -11,12 +11,12 @@ use serde_json::json;
 use crate::client::Ask;
 use crate::house::{House, Plan, eventually};
 
-const FINE: u8 = 0;
+pub(crate) const FINE: u8 = 0;
 const OVERLOADED: u8 = 1;
 const FAILED: u8 = 2;
 const FULL: u8 = 3;
 const SILENT: u8 = 4;
-const PANICS: u8 = 5;
+pub(crate) const PANICS: u8 = 5;
 const AFTER_ADMISSION: u8 = 6;
 const NO_EXPIRY: u8 = 7;
 
@@ -87,15 +87,21 @@ impl Backend for Troubled {
     }
 }
 
+/// Puts trouble between a server and its backend; there is none until it is told so.
+pub(crate) fn trouble_for(plan: &mut Plan) -> Arc<AtomicU8> {
+    let trouble = Arc::new(AtomicU8::new(FINE));
+    let told = Arc::clone(&trouble);
+    plan.wrap = Box::new(|backend| Arc::new(Troubled { backend, trouble: told }));
+    trouble
+}
+
 async fn troubled() -> (House, Arc<AtomicU8>) {
     troubled_at(Plan::default()).await
 }
 
 async fn troubled_at(mut plan: Plan) -> (House, Arc<AtomicU8>) {
-    let trouble = Arc::new(AtomicU8::new(FINE));
     plan.config.answer_deadline_ms = 100;
-    let told = Arc::clone(&trouble);
-    plan.wrap = Box::new(|backend| Arc::new(Troubled { backend, trouble: told }));
+    let trouble = trouble_for(&mut plan);
     (House::with(plan).await.with_market().await, trouble)
 }
 

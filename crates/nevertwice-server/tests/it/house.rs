@@ -39,6 +39,8 @@ pub(crate) struct Plan {
     /// Smaller segments than a server's.
     pub(crate) segment_bytes: Option<u64>,
     pub(crate) machine: Option<Arc<dyn Machine>>,
+    /// From what the keys of sales are made.
+    pub(crate) person_secret: [u8; 32],
     /// Puts something between the server and the backend.
     pub(crate) wrap: Box<dyn FnOnce(Arc<LocalBackend>) -> Arc<dyn Backend>>,
 }
@@ -53,7 +55,7 @@ impl Default for Plan {
             request_read_ms: 600_000,
             ..Config::default()
         };
-        Self { config, gateway: None, machine: None, segment_bytes: None, wrap: Box::new(|backend| backend) }
+        Self { config, gateway: None, machine: None, segment_bytes: None, person_secret: [7; 32], wrap: Box::new(|backend| backend) }
     }
 }
 
@@ -89,7 +91,7 @@ impl House {
             }
         };
         let backend = Arc::new(backend);
-        let mut parts = Parts::new((plan.wrap)(Arc::clone(&backend)), [7; 32]);
+        let mut parts = Parts::new((plan.wrap)(Arc::clone(&backend)), plan.person_secret);
         parts.journal = Some(Arc::clone(&backend) as Arc<_>);
         parts.metrics = metrics;
         parts.clock = Arc::clone(&clock) as Arc<dyn Clock>;

@@ -20,13 +20,13 @@ use crate::client::Ask;
 use crate::house::House;
 
 /// A folder with a certificate for `localhost` and its key.
-struct Pair {
+pub(crate) struct Pair {
     folder: TempDir,
     certificate: CertificateDer<'static>,
 }
 
 impl Pair {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = TempDir::new().expect("a folder can be made");
         let mut pair = Self { folder, certificate: CertificateDer::from(Vec::new()) };
         let (certificate, key) = pair.draw();
@@ -50,17 +50,21 @@ impl Pair {
         self.file("certificate.pem")
     }
 
-    fn key_file(&self) -> PathBuf {
+    pub(crate) fn key_file(&self) -> PathBuf {
         self.file("key.pem")
     }
 
-    fn configure(&self, config: &mut Config) {
+    pub(crate) fn configure(&self, config: &mut Config) {
         config.tls_certificate = Some(self.certificate_file());
         config.tls_key = Some(self.key_file());
     }
 
     /// Connects and agrees on a key, trusting the pair's certificate alone.
-    async fn connect(&self, house: &House, versions: &[&'static SupportedProtocolVersion]) -> std::io::Result<TlsStream<TcpStream>> {
+    pub(crate) async fn connect(
+        &self,
+        house: &House,
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> std::io::Result<TlsStream<TcpStream>> {
         let mut roots = RootCertStore::empty();
         roots.add(self.certificate.clone()).expect("a certificate");
         let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider())).with_protocol_versions(versions);
@@ -72,9 +76,16 @@ impl Pair {
 }
 
 async fn ask(stream: &mut TlsStream<TcpStream>, ask: &Ask) -> String {
-    stream.write_all(&ask.bytes()).await.expect("it can be sent");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.expect("it is answered");
+    String::from_utf8(ask_bytes(stream, ask).await).expect("the answer is a text")
+}
+
+/// The whole answer, head and body.
+pub(crate) async fn ask_bytes(stream: &mut TlsStream<TcpStream>, ask: &Ask) -> Vec<u8> {
+    // A server that has seen enough may close before all was sent.
+    let _ = stream.write_all(&ask.bytes()).await;
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    assert!(answer.starts_with(b"HTTP/1.1 "), "{}", answer.escape_ascii());
     answer
 }
 

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use nevertwice_local::clock::{Clock as _, SystemClock};
 
 use super::finding::Diagnosis;
-use super::{clock, configuration, disk, filesystem, folder, limits, memory};
+use super::{clock, configuration, credentials, disk, filesystem, folder, limits, memory, tls};
 use crate::output::report;
 use crate::serve;
 
@@ -41,6 +42,9 @@ impl DoctorArgs {
         let file = sources.as_ref().ok().and_then(|sources| sources.file.clone());
         let (config, mut findings) = configuration::look(sources, self.settings.data.clone());
         findings.extend(file.and_then(|file| configuration::look_at_file(&file)));
+        let now_ms = SystemClock.now_ms();
+        findings.extend(credentials::look(&config, now_ms));
+        findings.extend(tls::look(&config, now_ms));
         // What is not there yet would be made below the nearest folder that is.
         let data = config.data.clone();
         let place = nearest(&data);

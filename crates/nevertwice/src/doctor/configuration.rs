@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use nevertwice_api::Level;
+use nevertwice_server::StartError;
 use nevertwice_server::config::{Config, Sources, load};
-use nevertwice_server::{StartError, list_keys};
 
 use super::finding::{Finding, Grade};
 
@@ -39,20 +39,6 @@ fn judge(config: &Config) -> Vec<Finding> {
             "Every program on this machine is the operator.",
             "for anything but trying out, set `operator_key` and `service_key`",
         );
-    }
-    if let Some(file) = &config.keys_file {
-        match list_keys(file) {
-            Ok(keys) if keys.is_empty() && config.operator_key.is_none() => add(
-                Grade::Warning,
-                format!("there is no key in {}, and no `operator_key`", file.display()),
-                "Nobody can do an operator's work on this server.",
-                "make one with `nevertwice key make --role operator`",
-            ),
-            Ok(_) => {}
-            Err(error) => {
-                add(Grade::Error, error.to_string(), "`serve` would refuse to start.", "mend the file, or name another with `keys_file`")
-            }
-        }
     }
     if config.level == Level::Decided {
         add(

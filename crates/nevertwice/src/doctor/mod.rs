@@ -6,11 +6,14 @@
 mod clock;
 mod command;
 mod configuration;
+mod credentials;
 mod disk;
 mod filesystem;
 mod finding;
 mod folder;
 mod limits;
 mod memory;
+mod permissions;
+mod tls;
 
 pub(crate) use command::DoctorArgs;

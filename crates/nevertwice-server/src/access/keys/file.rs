@@ -173,7 +173,7 @@ fn record(row: Row) -> Result<KeyRecord, &'static str> {
 }
 
 /// The file's text.
-pub(super) fn write(records: &[KeyRecord]) -> Result<String, String> {
+pub(crate) fn write(records: &[KeyRecord]) -> Result<String, String> {
     let row = |record: &KeyRecord| {
         let instant = |at_ms: i64| calendar::datetime(at_ms).ok_or_else(|| "an instant lies outside the years 1970 to 9999".to_owned());
         Ok(Row {

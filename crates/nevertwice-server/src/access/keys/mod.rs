@@ -6,6 +6,8 @@ mod store;
 mod text;
 
 pub use edit::{WantedKey, list_keys, make_key, revoke_key};
+#[cfg(feature = "fuzzing")]
+pub(crate) use file::write;
 pub(crate) use file::{FILE_BYTES_MAX, read};
 pub use file::{KeyRecord, KeyRole};
 pub(crate) use store::{Keys, Presented};
