@@ -19,6 +19,7 @@ mod limits;
 mod markets;
 mod ops;
 mod payments;
+mod replicated;
 mod roles;
 mod sales;
 mod secrets;
