@@ -302,14 +302,13 @@ fn what_was_told_to_be_replicated_outlives_the_primary_whenever_it_is_killed() {
         // The primary is gone; the standby loses its power, or is promoted as it runs.
         drop(backend);
         let after = folder.fork(seed);
-        let promoted: Arc<LocalBackend>;
-        if random.below(2) == 0 {
+        let promoted: Arc<LocalBackend> = if random.below(2) == 0 {
             after.power_loss();
             drop(standby);
-            promoted = Arc::new(open(&after).unwrap().0);
+            Arc::new(open(&after).unwrap().0)
         } else {
-            promoted = Arc::clone(&standby.promote().unwrap().0);
-        }
+            Arc::clone(&standby.promote().unwrap().0)
+        };
         for (request, answer) in told {
             let (Decision::Accepted(entry) | Decision::Replayed(entry)) = answer.decision else { continue };
             let again = submit(&promoted, &Request { levels: Levels::NONE, ..request });
