@@ -64,7 +64,12 @@ pub enum Failure {
     /// The position is not one of the shard's history.
     PositionUnknown,
     /// Too few replicas confirm for the level that was asked for. Nothing was done by this attempt.
-    ReplicasShort,
+    ReplicasShort {
+        /// How many confirm, and were heard lately.
+        live: usize,
+        /// How many have to.
+        min: usize,
+    },
     /// This is a standby, which decides and reads nothing. Nothing was done.
     StandbyFollows,
 }
@@ -81,7 +86,7 @@ impl Failure {
             Self::LevelUnavailable(_) => ErrorCode::LevelUnavailable,
             Self::ShuttingDown => ErrorCode::ShuttingDown,
             Self::PositionUnknown => ErrorCode::PositionUnknown,
-            Self::ReplicasShort => ErrorCode::ReplicasShort,
+            Self::ReplicasShort { .. } => ErrorCode::ReplicasShort,
             Self::StandbyFollows => ErrorCode::StandbyFollows,
         }
     }

@@ -27,6 +27,10 @@ pub trait Observer: Send + Sync + 'static {
     fn poisoned(&self);
     /// What operators did is not copied out of the journal any more, until a restart; the journal keeps it, and grows.
     fn audit_failed(&self) {}
+    /// A batch was confirmed by as many replicas as have to, this long after it was durable here.
+    fn confirmed(&self, _after: Duration) {}
+    /// So many answers waited for replicas in vain, and were told that their outcome is unknown.
+    fn fell_short(&self, _answers: usize) {}
     /// The clock was found `by_ms` milliseconds behind the latest instant that it had shown, or that is recorded; 0: it no longer
     /// is. Told whenever the figure changes. A shard's time does not run backwards: until the clock has caught up, holds do not
     /// end and intents are not given up.

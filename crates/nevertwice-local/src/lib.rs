@@ -42,7 +42,7 @@ pub mod states;
 pub mod storage;
 
 pub use audit::is_audit;
-pub use backend::{LocalBackend, LocalOptions, SnapshotReport};
+pub use backend::{LocalBackend, LocalOptions, REPLICAS_MAX, ReplicasStatus, SnapshotReport};
 #[cfg(feature = "stepped")]
 pub use backend::{SteppedBackend, Written};
 #[cfg(feature = "mutants")]

@@ -60,7 +60,14 @@ fn folder(config: &Config) -> Result<FileStorage, StartError> {
 }
 
 fn options(config: &Config) -> LocalOptions {
-    LocalOptions { level: config.level, queue_max: config.queue_max, snapshot_bytes: config.snapshot_bytes, ..LocalOptions::default() }
+    LocalOptions {
+        level: config.level,
+        queue_max: config.queue_max,
+        snapshot_bytes: config.snapshot_bytes,
+        replicas_min: config.replicas_min,
+        replicas_wait_ms: config.replicas_wait_ms,
+        ..LocalOptions::default()
+    }
 }
 
 fn refuse(config: &Config, error: &OpenError) -> StartError {

@@ -150,10 +150,12 @@ impl From<Failure> for Refusal {
                 "Ask again with the same key; the server goes on by itself once there is space",
             ),
             Failure::OutcomeUnknown => Self::outcome_unknown(),
-            Failure::ReplicasShort => Self::with_detail(
+            Failure::ReplicasShort { live, min } => Self::with_detail(
                 code,
                 "Too few replicas confirm what is decided. This attempt did nothing; an earlier one with the same key may have been accepted and wait for its confirmation. Ask again with the same key.",
-            ),
+            )
+            .figure("replicas_live", live)
+            .figure("replicas_min", min),
             Failure::StandbyFollows => Self::new(
                 code,
                 "This server is a standby: it copies another server, and decides and reads nothing",

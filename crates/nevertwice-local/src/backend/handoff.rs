@@ -17,6 +17,8 @@ pub(crate) struct Batch {
     pub(crate) frame: FrameBuffer,
     /// By group, in order.
     pub(crate) waiting: Vec<Vec<Waiting>>,
+    /// The same, of those that wait for replicas as well.
+    pub(crate) confirming: Vec<Vec<Waiting>>,
     /// The last group's ticket.
     pub(crate) ticket: u64,
     /// How many commands and reads its groups had.
@@ -33,6 +35,8 @@ pub(crate) struct Group {
     pub(crate) payload: Vec<u8>,
     pub(crate) entries: u32,
     pub(crate) waiting: Vec<Waiting>,
+    /// Those that wait for replicas as well.
+    pub(crate) confirming: Vec<Waiting>,
     pub(crate) items: usize,
     pub(crate) facts: Facts,
 }
@@ -81,8 +85,8 @@ impl Handoff {
         decided.sequencer_waits = false;
         if decided.syncer_gone {
             drop(decided);
-            let waiting = std::mem::take(group).waiting;
-            return waiting.into_iter().for_each(|waiting| waiting.fail(Failure::JournalFailed));
+            let Group { waiting, confirming, .. } = std::mem::take(group);
+            return waiting.into_iter().chain(confirming).for_each(|waiting| waiting.fail(Failure::JournalFailed));
         }
         let batch = &mut decided.batch;
         batch.frame.extend(&group.payload, group.entries);
@@ -93,6 +97,9 @@ impl Handoff {
         if !group.waiting.is_empty() {
             let capacity = group.waiting.len();
             batch.waiting.push(std::mem::replace(&mut group.waiting, Vec::with_capacity(capacity)));
+        }
+        if !group.confirming.is_empty() {
+            batch.confirming.push(std::mem::take(&mut group.confirming));
         }
         group.payload.clear();
         group.entries = 0;
@@ -130,7 +137,7 @@ impl Handoff {
             std::mem::take(&mut decided.batch)
         };
         self.taken.notify_one();
-        left.waiting.into_iter().flatten().for_each(|waiting| waiting.fail(Failure::JournalFailed));
+        left.waiting.into_iter().chain(left.confirming).flatten().for_each(|waiting| waiting.fail(Failure::JournalFailed));
     }
 
     /// Takes all that waits, leaving `spare` in its place; `None` once nothing more will come.

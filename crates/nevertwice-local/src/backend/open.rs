@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use nevertwice_api::{Answer, Backend, BackendStatus, BoxFuture, Failure, Health, History, Level, Levels, Observer, Reading, Request};
 use nevertwice_core::{Position, Query, ShardId, StateHash};
@@ -12,6 +13,7 @@ use tokio::sync::oneshot;
 use super::handoff::Handoff;
 use super::options::LocalOptions;
 use super::queue::{Item, Reply};
+use super::replicas::Replicas;
 use super::sequencer::{GroupLimits, Sequencer};
 use super::snapshots::{SnapshotReport, Snapshots, Wish};
 use super::syncer::Syncer;
@@ -30,6 +32,9 @@ use crate::storage::Storage;
 /// the last of many.
 const TURN_ITEMS_MAX: usize = 256;
 
+/// The name of the thread that gives up what waits for replicas.
+const REPLICAS: &str = "replicas";
+
 /// The in-process backend.
 pub struct LocalBackend {
     items: Sender<Item>,
@@ -43,12 +48,14 @@ pub struct LocalBackend {
     keep_from: Arc<AtomicU64>,
     reader: JournalReader,
     feed: Arc<JournalFeed>,
+    /// None where no answer waits for replicas.
+    replicas: Option<Arc<Replicas>>,
     history: Arc<LocalHistory>,
     room: Room,
     /// What must be left in segments that exist while the disk is full.
     room_bytes: u64,
     epoch: u32,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    threads: Mutex<Vec<(&'static str, JoinHandle<()>)>>,
     _folder: Folder,
 }
 
@@ -79,6 +86,9 @@ impl LocalBackend {
         backend.start("sequencer", move || sequencer.run())?;
         backend.start("syncer", move || syncer.run())?;
         backend.start("snapshots", move || snapshots.run())?;
+        if let Some(replicas) = backend.replicas.clone() {
+            backend.start(REPLICAS, move || replicas.run())?;
+        }
         Ok((backend, report))
     }
 
@@ -134,7 +144,13 @@ impl LocalBackend {
         let room = journal.room();
         let epoch = journal.epoch();
         let readers = Arc::new(Readers::new(options.reader_lease_ms));
-        let feed = Arc::new(JournalFeed::new(reader.clone(), epoch, Arc::clone(&clock), readers));
+        let replicas = (options.replicas_min > 0).then(|| {
+            let wait = Duration::from_millis(options.replicas_wait_ms);
+            let (clock, observer, readers) = (Arc::clone(&clock), Arc::clone(&observer), Arc::clone(&readers));
+            Arc::new(Replicas::new(options.replicas_min, wait, options.queue_max, journal.durable(), readers, clock, observer))
+        });
+        let feed = JournalFeed::new(reader.clone(), epoch, Arc::clone(&clock), readers);
+        let feed = Arc::new(feed.with_replicas(replicas.clone()));
 
         let sequencer = Sequencer::new(
             queue,
@@ -143,6 +159,7 @@ impl LocalBackend {
             clock,
             Arc::clone(&observer),
             room.clone(),
+            replicas.clone(),
             options.level,
             draw_seed(chance.as_ref())?,
             journal.epoch(),
@@ -157,6 +174,7 @@ impl LocalBackend {
             observer: Arc::clone(&observer),
             snapshots: wishes.clone(),
             trail: trail.clone(),
+            replicas: replicas.clone(),
             bytes_since: Arc::clone(&bytes_since),
             snapshot_bytes: options.snapshot_bytes,
             stopping: Arc::clone(&stopping),
@@ -186,6 +204,7 @@ impl LocalBackend {
             history: Arc::new(LocalHistory::new(reader.clone(), trail)),
             reader,
             feed,
+            replicas,
             room,
             room_bytes,
             epoch,
@@ -233,7 +252,11 @@ impl LocalBackend {
         drop(self.items.send(Item::Stop));
         drop(self.wishes.send(Wish::Stop));
         let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
-        for thread in threads {
+        // The replicas' thread is the last, and ends once nobody can come to wait any more.
+        for (name, thread) in threads {
+            if let Some(replicas) = self.replicas.as_ref().filter(|_| name == REPLICAS) {
+                replicas.end();
+            }
             // A panic there has been reported by the panic hook.
             drop(thread.join());
         }
@@ -245,7 +268,7 @@ impl LocalBackend {
 
     fn start(&self, name: &'static str, run: impl FnOnce() + Send + 'static) -> Result<(), IoFailure> {
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(IoFailure::of("starting the thread", name))?;
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner).push((name, thread));
         Ok(())
     }
 
@@ -282,7 +305,8 @@ impl Backend for LocalBackend {
     }
 
     fn offers(&self) -> Levels {
-        Levels::reached(Level::Journaled)
+        let levels = Levels::reached(Level::Journaled);
+        if self.replicas.is_some() { levels.and(Levels::reached(Level::Replicated)) } else { levels }
     }
 
     fn submit(&self, request: Request) -> BoxFuture<'static, Result<Answer, Failure>> {

@@ -4,12 +4,13 @@ use nevertwice_api::Level;
 use nevertwice_api::encoding::ENTRY_BYTES_MAX;
 
 use crate::error::OpenError;
+use crate::feed::READERS_MAX;
 use crate::journal::{HEADER_BYTES, JournalOptions};
 
 /// How the backend is set up. The defaults are those of the docs.
 #[derive(Debug, Clone)]
 pub struct LocalOptions {
-    /// When "yes" is said, unless a request asks for more: `journaled` or `decided`.
+    /// When "yes" is said, unless a request asks for more: `journaled`, `decided`, or `replicated` where replicas confirm.
     pub level: Level,
     /// How many commands and reads may wait to be decided; one more is answered `overloaded`.
     pub queue_max: usize,
@@ -21,6 +22,11 @@ pub struct LocalOptions {
     pub snapshot_bytes: u64,
     /// After how long a silence who reads the journal, and confirms what it has, counts as gone; in milliseconds.
     pub reader_lease_ms: i64,
+    /// How many readers, each with a name of its own, have to confirm a batch before it is `replicated`; 0: the level is not
+    /// offered. At most [`REPLICAS_MAX`].
+    pub replicas_min: usize,
+    /// How long an answer waits for them before its outcome is told to be unknown, in milliseconds.
+    pub replicas_wait_ms: u64,
     /// The journal's layout.
     pub journal: JournalOptions,
     /// A planted bug.
@@ -37,12 +43,17 @@ impl Default for LocalOptions {
             clock_ahead_ms_max: 60_000,
             snapshot_bytes: 512 << 20,
             reader_lease_ms: 5_000,
+            replicas_min: 0,
+            replicas_wait_ms: 1_000,
             journal: JournalOptions::default(),
             #[cfg(feature = "mutants")]
             mutant: None,
         }
     }
 }
+
+/// How many replicas can be asked for: half of the readers that can have a name.
+pub const REPLICAS_MAX: usize = READERS_MAX / 2;
 
 /// The smallest segment: two groups and the largest entry fit besides what waits already.
 pub(super) const SEGMENT_BYTES_MIN: u64 = 64 << 10;
@@ -53,8 +64,16 @@ const _: () = assert!(SEGMENT_BYTES_MIN as usize / 4 * 2 + ENTRY_BYTES_MAX + HEA
 impl LocalOptions {
     pub(super) fn check(&self) -> Result<(), OpenError> {
         let bad = |what: String| Err(OpenError::Options { what });
-        if !matches!(self.level, Level::Decided | Level::Journaled) {
-            return bad(format!("the level {} is not one that a single node can reach", self.level));
+        let is_offered = match self.level {
+            Level::Decided | Level::Journaled => true,
+            Level::Replicated => self.replicas_min > 0,
+            Level::Ledgered => false,
+        };
+        if !is_offered {
+            return bad(format!("the level {} is not one that this node can reach", self.level));
+        }
+        if self.replicas_min > REPLICAS_MAX {
+            return bad(format!("{} replicas are over {REPLICAS_MAX}", self.replicas_min));
         }
         if self.queue_max == 0 || self.group_items_max == 0 {
             return bad("a queue or a group of nothing".to_owned());

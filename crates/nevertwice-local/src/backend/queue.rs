@@ -37,22 +37,22 @@ impl Item {
     }
 }
 
-/// An answer that waits until what it rests on is durable.
+/// An answer that waits until what it rests on is durable, or confirmed by replicas.
 pub(crate) enum Waiting {
     Submit(Reply<Answer>, Answer),
     Read(Reply<Reading>, Reading),
-    Wait(Reply<Levels>),
+    Wait(Reply<Levels>, Levels),
     Hash(Reply<(Position, StateHash)>, (Position, StateHash)),
     Shards(Reply<Vec<ShardId>>, Vec<ShardId>),
 }
 
 impl Waiting {
-    /// Sends it: everything up to it is durable.
+    /// Sends it: everything up to it is as safe as it has to be.
     pub(crate) fn send(self) {
         match self {
             Waiting::Submit(reply, answer) => drop(reply.send(Ok(answer))),
             Waiting::Read(reply, reading) => drop(reply.send(Ok(reading))),
-            Waiting::Wait(reply) => drop(reply.send(Ok(Levels::reached(Level::Journaled)))),
+            Waiting::Wait(reply, levels) => drop(reply.send(Ok(levels))),
             Waiting::Hash(reply, hash) => drop(reply.send(Ok(hash))),
             Waiting::Shards(reply, shards) => drop(reply.send(Ok(shards))),
         }
@@ -63,7 +63,7 @@ impl Waiting {
         match self {
             Waiting::Submit(reply, _) => drop(reply.send(Err(failure))),
             Waiting::Read(reply, _) => drop(reply.send(Err(failure))),
-            Waiting::Wait(reply) => drop(reply.send(Err(failure))),
+            Waiting::Wait(reply, _) => drop(reply.send(Err(failure))),
             Waiting::Hash(reply, _) => drop(reply.send(Err(failure))),
             Waiting::Shards(reply, _) => drop(reply.send(Err(failure))),
         }

@@ -11,6 +11,9 @@ use nevertwice_core::{Decision, Entry, Position, Query, Rejection, ShardId, Stat
 
 use super::handoff::{Group, Handoff};
 use super::queue::{Item, Reply, Waiting};
+use super::replicas::{Replicas, Standing};
+use super::replicated::REPLICATED;
+use super::shard::{Marks, Shard};
 use crate::clock::{Clock, Stopwatch};
 use crate::journal::Room;
 use crate::states::{Seed, States, push_entry};
@@ -21,59 +24,39 @@ const YIELDS: usize = 8;
 /// How many items are looked at together before the first of them is decided.
 const AHEAD: usize = 8;
 
-/// A shard, and which of its positions are durable.
-struct Shard {
-    state: State,
-    durable: Position,
-    /// Groups that are not known to be durable: the ticket, and the shard's last position in it.
-    marks: VecDeque<(u64, Position)>,
-    /// The latest instant at which somebody was told that an intent has expired. That *no* is the last word, so the shard's time
-    /// does not go back behind it, whatever the clock does. It is not kept over a restart.
-    final_at_ms: i64,
-}
-
-impl Shard {
-    fn new(state: State, durable: Position) -> Shard {
-        Shard { state, durable, marks: VecDeque::new(), final_at_ms: i64::MIN }
-    }
-
-    /// Learns what has become durable, and says whether the state rests on nothing else.
-    fn is_safe(&mut self, durable_ticket: u64) -> bool {
-        while let Some((ticket, position)) = self.marks.front() {
-            if *ticket > durable_ticket {
-                return false;
-            }
-            self.durable = *position;
-            self.marks.pop_front();
-        }
-        true
-    }
-
-    fn mark(&mut self, ticket: u64, position: Position) {
-        match self.marks.back_mut() {
-            Some(last) if last.0 == ticket => last.1 = position,
-            _ => self.marks.push_back((ticket, position)),
-        }
-    }
-}
-
-/// What a shard answered, and how much of it is durable.
-struct Found<T> {
-    answer: T,
-    position: Position,
+/// What a shard answered, and how much of it is safe.
+pub(super) struct Found<T> {
+    pub(super) answer: T,
+    pub(super) position: Position,
     /// All that the answer rests on is durable.
-    safe: bool,
+    pub(super) safe: bool,
     /// The last durable position.
-    durable: Position,
+    pub(super) durable: Position,
+    /// All that the answer rests on is confirmed by replicas. Never where none are asked for.
+    pub(super) is_confirmed: bool,
+    /// The last position that they have confirmed.
+    pub(super) confirmed: Position,
+}
+
+impl<T> Found<T> {
+    /// The levels that the answer has reached, once `level` has been.
+    pub(super) fn levels(&self, level: Level) -> Levels {
+        let levels = Levels::reached(if self.safe { Level::Journaled } else { level });
+        if self.is_confirmed { levels.and(Levels::reached(Level::Replicated)) } else { levels }
+    }
 }
 
 /// What one turn is decided under.
 #[derive(Clone, Copy, Default)]
-struct Now {
-    at_ms: i64,
+pub(super) struct Now {
+    pub(super) at_ms: i64,
     durable_ticket: u64,
-    poisoned: bool,
-    full: bool,
+    /// Every group with a lower ticket is confirmed by replicas.
+    confirmed_upto: u64,
+    pub(super) poisoned: bool,
+    pub(super) full: bool,
+    /// Whether an answer may be made to wait for replicas.
+    pub(super) standing: Standing,
 }
 
 pub(crate) struct Sequencer {
@@ -91,14 +74,16 @@ pub(crate) struct Sequencer {
     behind_ms: i64,
     observer: Arc<dyn Observer>,
     room: Room,
-    level: Level,
+    pub(super) level: Level,
     seed: Seed,
     /// The epoch of this start: every start is an adoption.
     epoch: u32,
-    shards: HashMap<ShardId, Shard>,
-    group: Group,
+    pub(super) shards: HashMap<ShardId, Shard>,
+    pub(super) group: Group,
     ticket: u64,
-    now: Now,
+    pub(super) now: Now,
+    /// None where no answer waits for replicas.
+    pub(super) replicas: Option<Arc<Replicas>>,
     watch: Stopwatch,
     limits: GroupLimits,
     #[cfg(feature = "mutants")]
@@ -135,6 +120,7 @@ impl Sequencer {
         clock: Arc<dyn Clock>,
         observer: Arc<dyn Observer>,
         room: Room,
+        replicas: Option<Arc<Replicas>>,
         level: Level,
         seed: Seed,
         epoch: u32,
@@ -145,8 +131,7 @@ impl Sequencer {
         let shards = states.into_shards().map(|mut state| {
             state.adopt(epoch);
             // What was recovered is durable: the recovery synced it.
-            let durable = state.position();
-            (state.shard().clone(), Shard::new(state, durable))
+            (state.shard().clone(), Shard::recovered(state, replicas.is_some()))
         });
         let shards = shards.collect();
         Sequencer {
@@ -167,6 +152,7 @@ impl Sequencer {
             group: Group::default(),
             ticket: 1,
             now: Now::default(),
+            replicas,
             watch: Stopwatch::start(),
             limits,
             #[cfg(feature = "mutants")]
@@ -214,9 +200,12 @@ impl Sequencer {
         self.watch = Stopwatch::start();
         // Looked at once all of the turn have arrived: a caller that has seen an answer may count on his next command not being
         // decided before it.
+        let at_ms = self.read_clock();
         self.now = Now {
-            at_ms: self.read_clock(),
+            at_ms,
             durable_ticket: self.handoff.durable_ticket(),
+            confirmed_upto: self.replicas.as_ref().map_or(0, |replicas| replicas.upto()),
+            standing: self.replicas.as_ref().map_or(Standing::Near, |replicas| replicas.standing(at_ms)),
             poisoned: self.handoff.poisoned(),
             full: self.room.left_bytes().is_some_and(|left| left < self.limits.room_bytes),
         };
@@ -312,7 +301,7 @@ impl Sequencer {
     }
 
     fn hand_over(&mut self) {
-        if self.group.entries > 0 || !self.group.waiting.is_empty() {
+        if self.group.entries > 0 || !self.group.waiting.is_empty() || !self.group.confirming.is_empty() {
             self.handoff.put(&mut self.group, self.ticket, self.watch.took());
             self.ticket += 1;
             self.watch = Stopwatch::start();
@@ -336,36 +325,51 @@ impl Sequencer {
 
     /// Asks a shard's state. One that nobody opened answers as an empty one, which is safe: only an accepted opening makes it a
     /// shard, since strangers may name as many as they like.
-    fn ask<T>(&mut self, id: &ShardId, question: impl FnOnce(&State, i64) -> T) -> Found<T> {
+    pub(super) fn ask<T>(&mut self, id: &ShardId, question: impl FnOnce(&State, i64) -> T) -> Found<T> {
         let at_ms = self.now.at_ms;
         match self.shards.get_mut(id) {
             Some(shard) => {
-                let safe = shard.is_safe(self.now.durable_ticket);
+                let safe = shard.durable.learn(self.now.durable_ticket + 1);
+                let is_confirmed = shard.confirmed.as_mut().is_some_and(|confirmed| confirmed.learn(self.now.confirmed_upto));
                 Found {
                     answer: question(&shard.state, at_ms.max(shard.final_at_ms)),
                     position: shard.state.position(),
                     safe,
-                    durable: shard.durable,
+                    durable: shard.durable.reached(),
+                    is_confirmed,
+                    confirmed: shard.confirmed.as_ref().map(Marks::reached).unwrap_or_default(),
                 }
             }
             None => {
                 let unopened = State::new(id.clone(), self.epoch, self.seed);
-                Found { answer: question(&unopened, at_ms), position: unopened.position(), safe: true, durable: unopened.position() }
+                Found {
+                    answer: question(&unopened, at_ms),
+                    position: unopened.position(),
+                    safe: true,
+                    durable: unopened.position(),
+                    is_confirmed: self.replicas.is_some(),
+                    confirmed: unopened.position(),
+                }
             }
         }
     }
 
     fn submit(&mut self, request: Request, reply: Reply<Answer>) {
-        let must_wait = self.level == Level::Journaled || request.levels.contains(Level::Journaled);
-        let Found { answer: decision, position, safe, durable } =
-            self.ask(&request.shard, |state, at_ms| state.decide(&request.command, at_ms));
-        if let Decision::Rejected(Rejection::IntentExpired { .. }) = decision
+        let found = self.ask(&request.shard, |state, at_ms| state.decide(&request.command, at_ms));
+        if let Decision::Rejected(Rejection::IntentExpired { .. }) = found.answer
             && let Some(shard) = self.shards.get_mut(&request.shard)
         {
             shard.final_at_ms = shard.final_at_ms.max(self.now.at_ms);
         }
+        if self.level == Level::Replicated || request.levels.contains(Level::Replicated) {
+            return self.submit_replicated(&request.shard, found, reply);
+        }
+        let must_wait = self.level == Level::Journaled || request.levels.contains(Level::Journaled);
+        let wait_for = if must_wait { Level::Journaled } else { Level::Decided };
+        let levels = found.levels(wait_for);
+        let Found { answer: decision, position, safe, durable, .. } = found;
         if let Decision::Accepted(entry) = decision {
-            return self.accept(&request.shard, entry, must_wait, reply);
+            return self.accept(&request.shard, entry, wait_for, reply);
         }
         if self.now.poisoned && !safe {
             // What is durable was told, or may be; anything later may be forgotten.
@@ -378,8 +382,7 @@ impl Sequencer {
             };
             return drop(reply.send(answer));
         }
-        let level = if safe || must_wait { Level::Journaled } else { Level::Decided };
-        let answer = Answer { decision, position, levels: Levels::reached(level) };
+        let answer = Answer { decision, position, levels };
         #[cfg(feature = "mutants")]
         let safe = safe || self.mutant == Some(crate::Mutant::EarlyReplay);
         if safe || !must_wait {
@@ -389,8 +392,9 @@ impl Sequencer {
         }
     }
 
-    /// Makes an accepted decision happen: it is applied here and now, and becomes durable with its group.
-    fn accept(&mut self, id: &ShardId, entry: Entry, must_wait: bool, reply: Reply<Answer>) {
+    /// Makes an accepted decision happen: it is applied here and now, and becomes durable with its group. The answer waits for
+    /// `wait_for`.
+    pub(super) fn accept(&mut self, id: &ShardId, entry: Entry, wait_for: Level, reply: Reply<Answer>) {
         if self.now.poisoned {
             return drop(reply.send(Err(Failure::JournalFailed)));
         }
@@ -406,8 +410,7 @@ impl Sequencer {
                     Some(crate::Mutant::Core(mutant)) => state.with(mutant),
                     _ => state,
                 };
-                let shard = Shard::new(state, Position::default());
-                self.shards.entry(id.clone()).or_insert(shard)
+                self.shards.entry(id.clone()).or_insert(Shard::fresh(state, self.replicas.is_some()))
             }
         };
         if let Err(error) = shard.state.apply(&entry) {
@@ -424,26 +427,35 @@ impl Sequencer {
         self.group.entries += 1;
         let position = entry.position;
         shard.mark(self.ticket, position);
-        let level = if must_wait { Level::Journaled } else { Level::Decided };
-        let answer = Answer { decision: Decision::Accepted(entry), position, levels: Levels::reached(level) };
+        let decision = Decision::Accepted(entry);
         #[cfg(feature = "mutants")]
-        let must_wait = must_wait && self.mutant != Some(crate::Mutant::EarlyAnswer);
-        if must_wait {
-            self.group.waiting.push(Waiting::Submit(reply, answer));
-        } else {
-            drop(reply.send(Ok(answer)));
+        if self.mutant == Some(crate::Mutant::EarlyAnswer) {
+            return drop(reply.send(Ok(Answer { decision, position, levels: Levels::reached(wait_for) })));
+        }
+        match wait_for {
+            Level::Decided => drop(reply.send(Ok(Answer { decision, position, levels: Levels::reached(Level::Decided) }))),
+            Level::Replicated => {
+                self.group.confirming.push(Waiting::Submit(reply, Answer { decision, position, levels: REPLICATED }));
+            }
+            Level::Journaled | Level::Ledgered => {
+                let levels = Levels::reached(Level::Journaled);
+                self.group.waiting.push(Waiting::Submit(reply, Answer { decision, position, levels }));
+            }
         }
     }
 
     fn read(&mut self, shard: &ShardId, query: &Query, level: Level, reply: Reply<Reading>) {
-        let Found { answer: view, position, safe, .. } = self.ask(shard, |state, _| state.read(query));
+        let found = self.ask(shard, |state, _| state.read(query));
+        if level == Level::Replicated {
+            return self.read_replicated(found, reply);
+        }
+        let levels = found.levels(level);
+        let Found { answer: view, position, safe, .. } = found;
         if self.now.poisoned && !safe {
             return drop(reply.send(Err(Failure::JournalFailed)));
         }
-        let must_wait = level == Level::Journaled;
-        let reached = if safe || must_wait { Level::Journaled } else { Level::Decided };
-        let reading = Reading { view, position, levels: Levels::reached(reached) };
-        if safe || !must_wait {
+        let reading = Reading { view, position, levels };
+        if safe || level != Level::Journaled {
             drop(reply.send(Ok(reading)));
         } else {
             self.group.waiting.push(Waiting::Read(reply, reading));
@@ -451,19 +463,23 @@ impl Sequencer {
     }
 
     fn wait(&mut self, shard: &ShardId, position: Position, level: Level, reply: Reply<Levels>) {
-        let Some(shard) = self.shards.get_mut(shard) else { return drop(reply.send(Err(Failure::PositionUnknown))) };
-        if !shard.state.contains(position) {
+        if !self.shards.get(shard).is_some_and(|shard| shard.state.contains(position)) {
             return drop(reply.send(Err(Failure::PositionUnknown)));
         }
-        let safe = shard.is_safe(self.now.durable_ticket) || position <= shard.durable;
-        if safe {
-            drop(reply.send(Ok(Levels::reached(Level::Journaled))));
+        let mut found = self.ask(shard, |_, _| ());
+        found.safe |= position <= found.durable;
+        found.is_confirmed |= self.replicas.is_some() && position <= found.confirmed;
+        let levels = found.levels(level);
+        if level == Level::Replicated {
+            self.wait_replicated(&found, reply);
+        } else if found.safe {
+            drop(reply.send(Ok(levels)));
         } else if self.now.poisoned {
             drop(reply.send(Err(Failure::JournalFailed)));
         } else if level == Level::Decided {
-            drop(reply.send(Ok(Levels::reached(Level::Decided))));
+            drop(reply.send(Ok(levels)));
         } else {
-            self.group.waiting.push(Waiting::Wait(reply));
+            self.group.waiting.push(Waiting::Wait(reply, levels));
         }
     }
 
@@ -483,8 +499,8 @@ impl Sequencer {
         let mut all_safe = true;
         let mut durable = Vec::new();
         for (id, shard) in &mut self.shards {
-            all_safe &= shard.is_safe(self.now.durable_ticket);
-            if !self.now.poisoned || shard.durable.seq > 0 {
+            all_safe &= shard.durable.learn(self.now.durable_ticket + 1);
+            if !self.now.poisoned || shard.durable.reached().seq > 0 {
                 durable.push(id.clone());
             }
         }

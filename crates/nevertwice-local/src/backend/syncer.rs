@@ -8,6 +8,7 @@ use std::time::Duration;
 use nevertwice_api::{Failure, GroupReport, Observer};
 
 use super::handoff::{Batch, Handoff};
+use super::replicas::Replicas;
 use super::snapshots::Wish;
 use crate::audit::Trail;
 use crate::clock::Stopwatch;
@@ -55,6 +56,8 @@ pub(crate) struct Syncer {
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) snapshots: Sender<Wish>,
     pub(crate) trail: Trail,
+    /// Where answers wait for replicas; none where they never do.
+    pub(crate) replicas: Option<Arc<Replicas>>,
     /// Bytes of journal since the last snapshot.
     pub(crate) bytes_since: Arc<AtomicU64>,
     pub(crate) snapshot_bytes: u64,
@@ -86,8 +89,11 @@ impl Syncer {
             return true;
         }
         match self.journal.append(&mut batch.frame) {
-            Ok(_) => {
+            Ok(number) => {
                 self.handoff.set_durable(batch.ticket);
+                if let Some(replicas) = &self.replicas {
+                    replicas.durable(number, batch.ticket);
+                }
                 self.tell_audit(batch);
             }
             Err(AppendError::Full) if !self.stopping.load(Ordering::Relaxed) => return false,
@@ -100,9 +106,16 @@ impl Syncer {
         true
     }
 
-    /// Answers all who wait for a batch, which is empty then.
+    /// Answers all who wait for a batch, which is empty then; who waits for replicas as well goes on to wait there.
     pub(super) fn answer(&mut self, batch: &mut Batch, hand: InHand) {
         let poisoned = self.handoff.poisoned();
+        if !batch.confirming.is_empty() {
+            let confirming = std::mem::take(&mut batch.confirming);
+            match &self.replicas {
+                Some(replicas) if !poisoned => replicas.answer(self.journal.durable(), confirming),
+                _ => confirming.into_iter().flatten().for_each(|waiting| waiting.fail(Failure::JournalFailed)),
+            }
+        }
         for waiting in batch.waiting.drain(..).flatten() {
             if poisoned { waiting.fail(Failure::JournalFailed) } else { waiting.send() }
         }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::readers::{ReaderState, Readers};
+use crate::backend::{Replicas, ReplicasStatus};
 use crate::clock::Clock;
 use crate::journal::{JournalCursor, JournalReader};
 use crate::source::{Listing, Piece, Pull, Pulled, Source, SourceError, notes, piece, snapshots};
@@ -28,12 +29,19 @@ pub struct JournalFeed {
     epoch: u32,
     clock: Arc<dyn Clock>,
     readers: Arc<Readers>,
+    /// Who waits for what readers confirm; none where nobody does.
+    replicas: Option<Arc<Replicas>>,
     cursors: Mutex<Vec<JournalCursor>>,
 }
 
 impl JournalFeed {
     pub(crate) fn new(reader: JournalReader, epoch: u32, clock: Arc<dyn Clock>, readers: Arc<Readers>) -> JournalFeed {
-        JournalFeed { reader, epoch, clock, readers, cursors: Mutex::default() }
+        JournalFeed { reader, epoch, clock, readers, replicas: None, cursors: Mutex::default() }
+    }
+
+    /// The same, whose readers are replicas too.
+    pub(crate) fn with_replicas(self, replicas: Option<Arc<Replicas>>) -> JournalFeed {
+        JournalFeed { replicas, ..self }
     }
 
     /// What there is now. `with` names the small files beside the journal that go with a copy.
@@ -71,11 +79,17 @@ impl JournalFeed {
         if differs(cursor.crc()) {
             return Err(SourceError::Differs);
         }
+        if pull.confirmed.is_some_and(|batch| batch > pull.after) {
+            return Err(SourceError::Bad("a reader confirms more than it has read".to_owned()));
+        }
         if let Some(name) = &pull.reader {
             // What is confirmed counts once it is seen that it is this history's.
-            let confirmed = pull.confirmed.filter(|batch| *batch <= pull.after && pull.crc.is_some() && pull.crc == cursor.crc());
+            let confirmed = pull.confirmed.filter(|_| pull.crc.is_some() && pull.crc == cursor.crc());
             if !self.readers.heard(name, pull.after, confirmed, self.clock.now_ms()) {
                 return Err(SourceError::ReadersFull);
+            }
+            if let Some(replicas) = &self.replicas {
+                replicas.heard();
             }
         }
         let mut frames = Vec::new();
@@ -108,6 +122,11 @@ impl JournalFeed {
     /// Who reads.
     pub fn readers(&self) -> Vec<ReaderState> {
         self.readers.list(self.clock.now_ms())
+    }
+
+    /// How those are whose confirmation answers wait for; none where they wait for nobody's.
+    pub fn replicas(&self) -> Option<ReplicasStatus> {
+        self.replicas.as_ref().map(|replicas| replicas.status())
     }
 
     /// From which batch on readers need what could go up to `upto`. Who lags further behind than [`KEPT_BYTES_MAX`] is not

@@ -24,6 +24,24 @@ pub struct ReaderState {
     pub live: bool,
 }
 
+/// What some readers have in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Quorum {
+    /// The batch up to which that many confirm; none if fewer do. That one of them has fallen silent since takes nothing back.
+    pub(crate) confirmed: Option<u64>,
+    /// Until when that many count as there, if nobody is heard again, in milliseconds.
+    pub(crate) live_until_ms: i64,
+    /// The same of each one who confirms.
+    lapse_at_ms: Vec<i64>,
+}
+
+impl Quorum {
+    /// How many who confirm count as there.
+    pub(crate) fn live(&self, now_ms: i64) -> usize {
+        self.lapse_at_ms.iter().filter(|lapse_at_ms| now_ms <= **lapse_at_ms).count()
+    }
+}
+
 /// All readers.
 #[derive(Debug)]
 pub struct Readers {
@@ -76,14 +94,16 @@ impl Readers {
         known.iter().filter(|reader| reader.silent_ms(now_ms) <= KEPT_FOR_MS).map(|reader| reader.batch + 1).min()
     }
 
-    /// How many live readers confirm, and the batch that at least `replicas` of them have confirmed.
-    pub fn confirmed_by(&self, replicas: usize, now_ms: i64) -> (usize, Option<u64>) {
+    /// What `replicas` of those who confirm have in common; each name counts once.
+    pub(crate) fn quorum(&self, replicas: usize) -> Quorum {
         let known = self.known();
-        let live = known.iter().filter(|reader| reader.silent_ms(now_ms) <= self.lease_ms);
-        let mut confirmed: Vec<u64> = live.filter_map(|reader| reader.confirmed).collect();
+        let confirming = || known.iter().filter_map(|reader| Some((reader.heard_at_ms, reader.confirmed?)));
+        let mut confirmed: Vec<u64> = confirming().map(|(_, batch)| batch).collect();
         confirmed.sort_unstable_by(|a, b| b.cmp(a));
-        let watermark = replicas.checked_sub(1).and_then(|at| confirmed.get(at).copied());
-        (confirmed.len(), watermark)
+        let mut lapse_at_ms: Vec<i64> = confirming().map(|(heard_at_ms, _)| heard_at_ms.saturating_add(self.lease_ms)).collect();
+        lapse_at_ms.sort_unstable_by(|a, b| b.cmp(a));
+        let last = replicas.saturating_sub(1);
+        Quorum { confirmed: confirmed.get(last).copied(), live_until_ms: lapse_at_ms.get(last).copied().unwrap_or(i64::MIN), lapse_at_ms }
     }
 
     /// All that are known, in the order in which they came.

@@ -14,6 +14,7 @@ mod journal_damage;
 mod journal_limits;
 mod newer;
 mod real_files;
+mod replicas;
 mod snapshot;
 mod standby;
 #[cfg(feature = "stepped")]

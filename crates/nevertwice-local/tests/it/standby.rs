@@ -52,7 +52,7 @@ fn contents(storage: &MemoryStorage) -> Vec<ShardAt> {
     shards_at(&contents.states)
 }
 
-fn now(backend: &LocalBackend) -> Vec<ShardAt> {
+pub(crate) fn now(backend: &LocalBackend) -> Vec<ShardAt> {
     let shards = wait(backend.shards()).unwrap().into_iter();
     let at = |shard| {
         let (position, hash) = wait(backend.state_hash(Clone::clone(&shard))).unwrap();
@@ -246,13 +246,13 @@ fn a_first_copy_that_was_not_finished_is_served_by_nobody() {
 }
 
 /// A standby in this process, of a backend in this process.
-fn stand_by(folder: &MemoryStorage, feed: Arc<JournalFeed>, local: LocalOptions) -> Result<Standby, OpenError> {
+pub(crate) fn stand_by(folder: &MemoryStorage, feed: Arc<JournalFeed>, local: LocalOptions) -> Result<Standby, OpenError> {
     let options = StandbyOptions { name: "s".to_owned(), wait_ms: 0, local };
     let clock = Arc::new(StillClock(START_MS.into()));
     Standby::open(Arc::new(folder.clone()), clock, Arc::new(NoObserver), Box::new(FeedSource(feed)), || {}, options)
 }
 
-fn eventually(what: &str, mut is: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, mut is: impl FnMut() -> bool) {
     for _ in 0..20_000 {
         if is() {
             return;

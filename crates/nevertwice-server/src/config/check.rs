@@ -3,6 +3,8 @@
 use nevertwice_api::{ErrorCode, Level};
 use nevertwice_core::limits::{HOLD_MS_MAX, RETENTION_MS_MAX, RETENTION_MS_MIN};
 
+use nevertwice_local::REPLICAS_MAX;
+
 use super::{Config, Secret};
 use crate::access::PREFIX;
 use crate::error::StartError;
@@ -48,6 +50,8 @@ impl Config {
                 wrong.push(format!("`{key}` must be from {min} to {max}, and is {value}"));
             }
         };
+        in_range("replicas_min", self.replicas_min as i128, 0, REPLICAS_MAX as i128);
+        in_range("replicas_wait_ms", self.replicas_wait_ms.into(), 10, 600_000);
         in_range("queue_max", self.queue_max as i128, 1, 1_000_000);
         in_range("retention_ms", self.retention_ms.into(), RETENTION_MS_MIN.into(), RETENTION_MS_MAX.into());
         in_range("lease_ms", self.lease_ms.into(), 1, RETENTION_MS_MAX.into());
@@ -115,8 +119,16 @@ impl Config {
                 "`answer_deadline_ms` must be at most half of `retention_ms`: a retry must find what its first attempt did".to_owned(),
             );
         }
-        if !matches!(self.level, Level::Decided | Level::Journaled) {
-            wrong.push(format!("`level` must be `journaled` or `decided`: a single node can't reach `{}`", self.level));
+        match self.level {
+            Level::Decided | Level::Journaled => {}
+            Level::Replicated if self.replicas_min > 0 => {}
+            Level::Replicated => {
+                wrong.push("`level` is `replicated`, which needs a `replicas_min` of 1 or more, and as many standbys".to_owned())
+            }
+            Level::Ledgered => wrong.push("`level` must be `journaled`, `decided` or `replicated`: there is no ledger".to_owned()),
+        }
+        if self.replicas_min > 0 && self.replicas_wait_ms > self.answer_deadline_ms {
+            wrong.push("`replicas_wait_ms` must be at most `answer_deadline_ms`: nobody would hear what came later".to_owned());
         }
         if self.person_key_file.is_none() && self.data.file_name().is_none() {
             wrong.push("`data` has no name to put `.key` behind, so `person_key_file` must say where that file is".to_owned());

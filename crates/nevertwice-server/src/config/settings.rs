@@ -91,8 +91,12 @@ settings! {
     log: String = "info".to_owned(), "info";
     /// Whether the log is written as JSON.
     log_json: bool = false, "false";
-    /// When "yes" is said: `journaled` (fsynced on this node) or `decided` (held in memory, lost with the process).
+    /// When "yes" is said: `journaled` (fsynced on this node), `decided` (held in memory, lost with the process), or `replicated` (fsynced here and on `replicas_min` standbys).
     level: Level = Level::Journaled, "journaled";
+    /// How many standbys, each with a name of its own, have to confirm before something is `replicated`. 0: that level is not offered.
+    replicas_min: usize = 0, "0";
+    /// How long an answer waits for their confirmation before it is told that its outcome is unknown; at most `answer_deadline_ms`.
+    replicas_wait_ms: u64 = 1_000, "1000";
     /// The most commands and reads that wait to be decided; further ones are told `overloaded`.
     queue_max: usize = 16_384, "16384";
     /// A snapshot is made after so many bytes of entries; 0: never.

@@ -72,6 +72,7 @@ pub(crate) async fn metrics(call: Box<Call>) -> Result<Reply, Refusal> {
     let feed = app.journal.as_ref().and_then(|host| host.feed());
     let copies = Copies {
         durable: feed.as_ref().map(|feed| feed.durable()),
+        replicas: feed.as_ref().and_then(|feed| feed.replicas()),
         readers: feed.map(|feed| feed.readers()).unwrap_or_default(),
         standby: standby.map(|standby| standby.status()),
     };

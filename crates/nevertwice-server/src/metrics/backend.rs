@@ -21,6 +21,8 @@ pub(super) struct BackendMetrics {
     snapshot: TimeHistogram,
     poisonings: AtomicU64,
     audit_failures: AtomicU64,
+    confirmed: TimeHistogram,
+    fell_short: AtomicU64,
     clock_behind_ms: AtomicI64,
     clock_steps_back: AtomicU64,
 }
@@ -48,6 +50,14 @@ impl Observer for Metrics {
 
     fn audit_failed(&self) {
         self.backend.audit_failures.fetch_add(1, Relaxed);
+    }
+
+    fn confirmed(&self, after: Duration) {
+        self.backend.confirmed.observe_time(after);
+    }
+
+    fn fell_short(&self, answers: usize) {
+        self.backend.fell_short.fetch_add(answers as u64, Relaxed);
     }
 
     fn clock_behind(&self, by_ms: i64) {
@@ -87,6 +97,13 @@ impl BackendMetrics {
             None,
             histogram,
         )?)?;
+        let histogram = MetricType::Histogram;
+        self.confirmed.encode(encoder.encode_descriptor(
+            "nevertwice_replica_lag_seconds",
+            "Time from when a batch was durable here until replicas had confirmed it",
+            None,
+            histogram,
+        )?)?;
         for (name, help, counter) in [
             ("nevertwice_entries", "Entries made", &self.entries),
             ("nevertwice_journal_written_bytes", "Bytes written to the journal", &self.bytes),
@@ -96,6 +113,11 @@ impl BackendMetrics {
                 "nevertwice_audit_failures",
                 "Failures of the audit's files, after which the journal keeps everything until a restart",
                 &self.audit_failures,
+            ),
+            (
+                "nevertwice_replicas_fell_short",
+                "Answers that too few replicas confirmed in time: their outcome was told to be unknown",
+                &self.fell_short,
             ),
             ("nevertwice_clock_steps_back", "Times that the clock was found behind an instant that had been", &self.clock_steps_back),
         ] {

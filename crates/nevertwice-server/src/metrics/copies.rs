@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use nevertwice_local::ReplicasStatus;
 use nevertwice_local::feed::ReaderState;
 use nevertwice_local::standby::StandbyStatus;
 use prometheus_client::encoding::DescriptorEncoder;
@@ -13,6 +14,8 @@ pub(crate) struct Copies {
     /// The last durable batch, if there is a journal.
     pub(crate) durable: Option<u64>,
     pub(crate) readers: Vec<ReaderState>,
+    /// How those are whose confirmation answers wait for; none where they wait for nobody's.
+    pub(crate) replicas: Option<ReplicasStatus>,
     /// How this server follows another one; none if it does not.
     pub(crate) standby: Option<StandbyStatus>,
 }
@@ -38,6 +41,26 @@ impl Copies {
         let mut live = encoder.encode_descriptor("nevertwice_reader_live", help, None, MetricType::Gauge)?;
         for reader in &self.readers {
             live.encode_family(&[("reader", reader.name.as_str())])?.encode_gauge(&i64::from(reader.live))?;
+        }
+        // There from the start, at zero: an alarm over something that appears only when it happens is none.
+        let replicas = self.replicas;
+        let lag = replicas.and_then(|replicas| Some(self.durable?.saturating_sub(replicas.batch)));
+        for (name, help, value) in [
+            (
+                "nevertwice_replicas_min",
+                "How many replicas have to confirm; 0: answers wait for none",
+                replicas.map_or(0, |r| r.min as u64),
+            ),
+            ("nevertwice_replicas_live", "How many replicas confirm, and were heard lately", replicas.map_or(0, |r| r.live as u64)),
+            (
+                "nevertwice_replicas_short",
+                "1 while decisions that would wait for replicas are refused",
+                replicas.map_or(0, |r| u64::from(r.short)),
+            ),
+            ("nevertwice_replicas_lag_batches", "Durable batches that too few replicas have confirmed", lag.unwrap_or(0)),
+            ("nevertwice_replicas_waiting", "Answers that wait for replicas", replicas.map_or(0, |r| r.waiting as u64)),
+        ] {
+            gauge(encoder, name, help, value)?;
         }
         match &self.standby {
             Some(standby) => encode_standby(standby, encoder),

@@ -166,7 +166,9 @@ fn the_page_about_the_settings_is_up_to_date() {
          - `lease_ms` not shorter than `retention_ms`: a claim must not outlive the memory of its key;\n\
          - `sweep_ms` over a quarter of `hold_ms`: holds have to end on time;\n\
          - `hold_ms` not shorter than `retention_ms`: a retry within the hold must find its booking;\n\
-         - `answer_deadline_ms` over half of `retention_ms`: a retry must find what its first attempt did.\n",
+         - `answer_deadline_ms` over half of `retention_ms`: a retry must find what its first attempt did;\n\
+         - `level = \"replicated\"` without a `replicas_min`: nobody would confirm;\n\
+         - `replicas_wait_ms` over `answer_deadline_ms`, where there is a `replicas_min`: nobody would hear what came later.\n",
     );
     up_to_date("configuration.md", &text);
 }

@@ -21,6 +21,7 @@ mod markets;
 mod ops;
 mod payments;
 mod planted;
+mod replicated;
 mod roles;
 mod sales;
 mod secrets;

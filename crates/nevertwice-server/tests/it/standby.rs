@@ -17,7 +17,7 @@ use crate::client::{Answer, Ask, send};
 use crate::house::{House, Plan, START_MS, data, eventually};
 
 /// A standby of a house, as a server.
-struct Annex {
+pub(crate) struct Annex {
     addr: SocketAddr,
     clock: Arc<ManualClock>,
     standby: Arc<Standby>,
@@ -27,7 +27,7 @@ struct Annex {
 }
 
 impl Annex {
-    async fn of(house: &House) -> Self {
+    pub(crate) async fn of(house: &House) -> Self {
         let folder = TempDir::new().expect("a folder can be made");
         let config = Config { data: data(&folder), sweep_ms: 20, ..Plan::default().config };
         let remote = Remote::new(format!("http://{}", house.addr).parse().expect("an address"), None).expect("a runtime");
@@ -48,7 +48,7 @@ impl Annex {
         Self { addr, clock, standby, stop, ran, _folder: folder }
     }
 
-    async fn send(&self, ask: Ask) -> Answer {
+    pub(crate) async fn send(&self, ask: Ask) -> Answer {
         send(self.addr, &ask).await
     }
 
@@ -57,12 +57,12 @@ impl Annex {
     }
 
     /// Waits until it has all that the house has.
-    async fn caught_up(&self, house: &House) {
+    pub(crate) async fn caught_up(&self, house: &House) {
         let durable = house.backend.journal().durable();
         eventually("the standby has it all", async || (self.standby.status().applied >= durable).then_some(())).await;
     }
 
-    async fn close(self) {
+    pub(crate) async fn close(self) {
         let _ = self.stop.send(());
         self.ran.await.expect("the server ends well");
         let standby = self.standby;
@@ -75,7 +75,7 @@ async fn buy(house: &House, key: &str) -> Value {
     house.post("/v1/markets/wc/orders", key, order).await.result()
 }
 
-fn buying(key: &str) -> Ask {
+pub(crate) fn buying(key: &str) -> Ask {
     Ask::post("/v1/markets/wc/orders", key, r#"{"account":"ann","instrument":"ARG","side":"buy","quantity":1}"#)
 }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::figure::{Figure, table};
-use super::{core, http, local, memory, recovery};
+use super::{core, http, local, memory, recovery, standby};
 
 /// Measures how fast it is on this machine.
 #[derive(Args, Debug)]
@@ -35,6 +35,8 @@ enum Bench {
     Memory,
     /// Recovery of a million entries.
     Recovery,
+    /// A primary with a standby: its lag, and answers that wait for it.
+    Standby,
 }
 
 impl BenchArgs {
@@ -51,6 +53,7 @@ impl BenchArgs {
                 Bench::Http => http::measure(scale)?,
                 Bench::Memory => memory::measure(scale),
                 Bench::Recovery => recovery::measure(scale)?,
+                Bench::Standby => standby::measure(scale)?,
             };
             let measured: Vec<Figure> = measured.into_iter().map(|figure| scale.mark(figure)).collect();
             if self.json {

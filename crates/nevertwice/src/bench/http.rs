@@ -19,7 +19,7 @@ use super::figure::Figure;
 use super::scratch;
 use crate::child::Server;
 
-const CONNECTIONS: usize = 256;
+pub(super) const CONNECTIONS: usize = 256;
 const ORDERS: &str = "/v1/markets/bench/orders";
 
 pub(super) fn measure(scale: Scale) -> Result<Vec<Figure>, Box<dyn Error>> {
@@ -39,7 +39,7 @@ pub(super) fn measure(scale: Scale) -> Result<Vec<Figure>, Box<dyn Error>> {
         }
         let (orders, baseline) = (middle(orders), middle(baseline));
         let capacity = orders.per_second();
-        let waiting = (0..CONNECTIONS).map(|number| requester(&ours_at, number)).collect::<Result<Vec<_>, _>>()?;
+        let waiting = (0..CONNECTIONS).map(|number| requester(&ours_at, number, None)).collect::<Result<Vec<_>, _>>()?;
         let latency = checked(open(waiting, capacity / 2.0, plan).await)?;
         if latency.unsent > 0 {
             eprintln!("{} requests came due and were never sent: the latency is that of an overloaded machine", latency.unsent);
@@ -58,23 +58,23 @@ pub(super) fn measure(scale: Scale) -> Result<Vec<Figure>, Box<dyn Error>> {
 }
 
 /// The run of the middle throughput.
-fn middle(mut runs: Vec<Measured>) -> Measured {
+pub(super) fn middle(mut runs: Vec<Measured>) -> Measured {
     runs.sort_by(|a, b| a.per_second().total_cmp(&b.per_second()));
     runs.swap_remove(runs.len() / 2)
 }
 
-fn checked(measured: Measured) -> Result<Measured, Box<dyn Error>> {
+pub(super) fn checked(measured: Measured) -> Result<Measured, Box<dyn Error>> {
     match measured.failed() {
         0 => Ok(measured),
         failed => Err(format!("{failed} requests failed: {:?}, {} broken", measured.by_status, measured.broken).into()),
     }
 }
 
-fn path(path: &Path) -> Result<&str, Box<dyn Error>> {
+pub(super) fn path(path: &Path) -> Result<&str, Box<dyn Error>> {
     path.to_str().ok_or_else(|| "the benchmark's folder has a name that is not UTF-8".into())
 }
 
-async fn open_market(target: &Target) -> Result<(), Box<dyn Error>> {
+pub(super) async fn open_market(target: &Target) -> Result<(), Box<dyn Error>> {
     let limits = wire::MarketLimits { quantity_max: 1_000, holding_max: 90_000_000, house_loss_max: 0 };
     let mode = wire::MarketMode::Open;
     let market = wire::OpenMarket { market: "bench".to_owned(), decimals: 2, fee_bps: 50, limits, mode, retention_ms: None };
@@ -103,11 +103,12 @@ static KEYS: AtomicU64 = AtomicU64::new(0);
 
 /// Keeps all connections busy, each with the orders of an account of its own.
 async fn saturate(target: &Target, plan: Plan) -> Result<Measured, Box<dyn Error>> {
-    let requesters = (0..CONNECTIONS).map(|number| requester(target, number)).collect::<Result<Vec<_>, _>>()?;
+    let requesters = (0..CONNECTIONS).map(|number| requester(target, number, None)).collect::<Result<Vec<_>, _>>()?;
     checked(closed(requesters, plan).await)
 }
 
-fn requester(target: &Target, number: usize) -> Result<impl Requester + use<>, Box<dyn Error>> {
+/// The orders of one account, with a level that their answers have to reach beside the shard's own.
+pub(super) fn requester(target: &Target, number: usize, level: Option<&str>) -> Result<impl Requester + use<>, Box<dyn Error>> {
     let order = wire::PlaceOrder {
         account: format!("account-{number}"),
         instrument: "BEN-1".to_owned(),
@@ -118,6 +119,7 @@ fn requester(target: &Target, number: usize) -> Result<impl Requester + use<>, B
         max_slippage_bps: None,
     };
     let request = Request::post(ORDERS, &order)?.header("idempotency-key", "bench-<<number:12>>").header("principal", "bench");
+    let request = level.into_iter().fold(request, |request, level| request.header("ack-level", level));
     let template = Template::new(&request, target)?;
     let slot = template.slot("number")?;
     let fill = move |template: &mut Template, _| template.set(slot, KEYS.fetch_add(1, Ordering::Relaxed));

@@ -9,6 +9,7 @@ mod memory;
 mod orders;
 mod recovery;
 mod scratch;
+mod standby;
 
 pub(crate) use command::BenchArgs;
 pub(crate) use http::{BareArgs, serve_bare};
