@@ -53,8 +53,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Vec<PublicKey>, String> {
     for (index, jwk) in set.keys.iter().enumerate() {
         let number = index + 1;
         let Some(key) = key(jwk).map_err(|wrong| format!("key number {number} is wrong: {wrong}"))? else { continue };
-        let is_same = |known: &&PublicKey| known.id == key.id && known.material.algorithm() == key.material.algorithm();
-        if keys.iter().find(is_same).is_some() {
+        let is_same = |known: &PublicKey| known.id == key.id && known.material.algorithm() == key.material.algorithm();
+        if keys.iter().any(is_same) {
             return Err(format!("key number {number} has the same `kid` and algorithm as one before it"));
         }
         keys.push(key);

@@ -138,7 +138,7 @@ impl TestIssuer {
     }
 
     pub(crate) fn sign(&self, by: By, header: &Value, claims: &Value) -> String {
-        self.sign_texts(by, &header.to_string(), &claims.to_string())
+        self.sign_texts(by, header.to_string(), claims.to_string())
     }
 
     /// Signs any two texts.
