@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use nevertwice_core::Rejection;
+use nevertwice_core::keys::KeyRejection;
 
 macro_rules! catalogue {
     ($($name:ident = $code:literal, $status:literal, $retry:ident, $title:literal;)*) => {
@@ -144,6 +145,17 @@ catalogue! {
     AlreadyReleased = "already_released", 409, final, "The booking is released";
     GatewayFailed = "gateway_failed", 502, retry, "The payment gateway gave no usable answer";
 
+    // Keys.
+    KeyInProgress = "key_in_progress", 409, retry, "A request with this key is being worked on";
+    AnswerNotKept = "answer_not_kept", 409, final, "The request was carried out, and its answer was not kept";
+    UnknownKey = "unknown_key", 404, final, "Nothing is known of the key, or no longer";
+    StaleOwner = "stale_owner", 409, final, "Another attempt owns the key";
+    KeyCompleted = "key_completed", 409, final, "The key has its answer already";
+    KeyReleased = "key_released", 409, final, "The key was given back already";
+    GenerationsExhausted = "generations_exhausted", 409, final, "The key was claimed as often as can be counted";
+    KeysFull = "keys_full", 503, retry, "The key store holds as many keys as it may";
+    KeyStoreUnavailable = "key_store_unavailable", 503, retry, "The key store can't be used, so nothing was run";
+
     // The server.
     RateLimited = "rate_limited", 429, retry, "The caller asks more often than it may";
     InFlightLimited = "in_flight_limited", 429, retry, "The caller has as many requests under way as it may";
@@ -261,6 +273,25 @@ impl From<&Rejection> for ErrorCode {
             Rejection::AlreadyPaid => Self::AlreadyPaid,
             Rejection::AlreadyReleased => Self::AlreadyReleased,
             Rejection::InvariantBroken { .. } => Self::InvariantBroken,
+        }
+    }
+}
+
+impl From<&KeyRejection> for ErrorCode {
+    fn from(rejection: &KeyRejection) -> Self {
+        match rejection {
+            KeyRejection::InstantOutOfRange => Self::InstantOutOfRange,
+            KeyRejection::SettingOutOfRange { .. } => Self::SettingOutOfRange,
+            KeyRejection::UnknownKey => Self::UnknownKey,
+            KeyRejection::StaleOwner { .. } => Self::StaleOwner,
+            KeyRejection::KeyCompleted => Self::KeyCompleted,
+            KeyRejection::KeyReleased => Self::KeyReleased,
+            KeyRejection::FingerprintMismatch { .. } => Self::FingerprintMismatch,
+            KeyRejection::KeyInProgress { .. } => Self::KeyInProgress,
+            KeyRejection::KeyLapsed { .. } => Self::OutcomeUnknown,
+            KeyRejection::IntentExpired { .. } => Self::IntentExpired,
+            KeyRejection::IntentExpiryTooFar { .. } => Self::IntentExpiryTooFar,
+            KeyRejection::GenerationsExhausted => Self::GenerationsExhausted,
         }
     }
 }

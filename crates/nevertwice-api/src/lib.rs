@@ -5,6 +5,8 @@
 //! runtime, no HTTP server, no Redis and no SQL, and does no I/O.
 //!
 //! - [`Backend`]: how a host submits commands, reads, and waits for a level;
+//! - [`KeyStore`]: how a store keeps the keys of other people's handlers;
+//! - [`key_header`]: the value of an `Idempotency-Key` header;
 //! - [`Level`], [`Levels`]: when "yes" is said;
 //! - [`encoding`]: the one byte layout of entries and state records;
 //! - [`fingerprint`]: what makes two requests the same;
@@ -20,6 +22,8 @@ pub mod encoding;
 mod errors;
 pub mod fingerprint;
 mod history;
+pub mod key_header;
+mod key_store;
 mod level;
 mod observer;
 pub mod person;
@@ -31,6 +35,7 @@ pub use errors::{ErrorCode, UnknownErrorCode};
 pub use history::{
     AUDIT_PAGE_MAX, AuditAsk, AuditCursor, AuditPage, FOUND_MAX, Finding, Found, History, HistoryFailure, LATER_MAX, NotACursor, Sought,
 };
+pub use key_store::{AnswerBytes, KeyReply, KeyStore, KeyStoreFailure, KeyStoreStatus, Registered, Swept};
 pub use level::{Level, Levels};
 pub use observer::{GroupReport, NoObserver, Observer};
 pub use status::{BackendStatus, Health};

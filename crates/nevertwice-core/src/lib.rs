@@ -30,6 +30,7 @@ mod hash;
 mod index;
 mod intent;
 mod intents;
+pub mod keys;
 pub mod limits;
 mod market;
 #[cfg(feature = "model")]

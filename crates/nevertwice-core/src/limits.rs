@@ -78,6 +78,18 @@ pub const RETENTION_MS_MAX: i64 = 366 * 24 * 60 * 60 * 1_000;
 /// retention or hold added.
 pub const AT_MS_MAX: i64 = AMOUNT_MAX - RETENTION_MS_MAX - HOLD_MS_MAX;
 
+/// The longest lease of a claimed key, in milliseconds: one day.
+pub const LEASE_MS_MAX: i64 = 24 * 60 * 60 * 1_000;
+
+/// How often one key may be claimed.
+pub const GENERATION_MAX: u64 = AMOUNT_MAX.unsigned_abs();
+
+/// Bytes of the header lines of a key's answer, in their encoding.
+pub const KEY_HEAD_BYTES_MAX: u32 = 64 << 10;
+
+/// Bytes of the body of a key's answer: 1 GiB. Stores and routes set bounds of their own, far below it.
+pub const KEY_BODY_BYTES_MAX: u64 = 1 << 30;
+
 /// Items that one page of a read, or one piece of a scan, returns at most.
 pub const PAGE_MAX: usize = 256;
 

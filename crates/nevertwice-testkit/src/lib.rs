@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod conformance;
+pub mod key_store;
 pub mod release;
 pub mod sparse;
 pub mod storage;

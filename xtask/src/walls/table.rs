@@ -156,7 +156,6 @@ pub(crate) const MAY_BE_ABSENT: &[(&str, &str)] = &[
     ("parking_lot", "tokio can use it; not with the features that we take"),
     (REDIS, "a crate of a later issue"),
     (LEDGER, "a crate of a later issue"),
-    (IDEMPOTENCY, "a crate of a later issue"),
 ];
 
 #[cfg(test)]

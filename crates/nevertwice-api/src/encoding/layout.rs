@@ -3,6 +3,7 @@
 use std::fmt;
 
 use nevertwice_core::fields::{Fields, Malformed, Sink as _, Source as _};
+use nevertwice_core::keys::KeyRecord;
 use nevertwice_core::{Before, Entry, Intent, Origin, Position, Record, ShardId};
 
 use super::reader::Reader;
@@ -14,6 +15,9 @@ pub const ENTRY_VERSION: u8 = 2;
 
 /// The newest version of a record, and the one that is written.
 pub const RECORD_VERSION: u8 = 1;
+
+/// The newest version of a key's record, and the one that is written.
+pub const KEY_RECORD_VERSION: u8 = 1;
 
 /// The longest entry that the core makes, in bytes: a load of as many candidates as one command may name, with what the list had
 /// of them before.
@@ -135,6 +139,24 @@ pub fn decode_record(bytes: &[u8]) -> Result<Record, DecodeError> {
     let mut reader = Reader::new(bytes);
     version(&mut reader, RECORD_VERSION)?;
     let record = Record::take(&mut reader)?;
+    ended(record, &reader)
+}
+
+/// Appends the bytes of a key's record.
+pub fn encode_key_record(record: &KeyRecord, bytes: &mut Vec<u8>) {
+    let mut writer = Writer { bytes };
+    writer.byte(KEY_RECORD_VERSION);
+    record.put(&mut writer);
+}
+
+/// Reads a key's record that fills the bytes.
+///
+/// # Errors
+/// If a newer version wrote them, or they are not exactly one key's record.
+pub fn decode_key_record(bytes: &[u8]) -> Result<KeyRecord, DecodeError> {
+    let mut reader = Reader::new(bytes);
+    version(&mut reader, KEY_RECORD_VERSION)?;
+    let record = KeyRecord::take(&mut reader)?;
     ended(record, &reader)
 }
 

@@ -6,10 +6,12 @@
 //! widths cost some bytes and keep the layout within what Lua's `struct` can write exactly.
 
 mod layout;
+mod lines;
 mod reader;
 mod writer;
 
 pub use layout::{
-    DecodeError, ENTRY_BYTES_MAX, ENTRY_VERSION, EntryHead, RECORD_VERSION, decode_entry, decode_entry_head, decode_record, encode_entry,
-    encode_record,
+    DecodeError, ENTRY_BYTES_MAX, ENTRY_VERSION, EntryHead, KEY_RECORD_VERSION, RECORD_VERSION, decode_entry, decode_entry_head,
+    decode_key_record, decode_record, encode_entry, encode_key_record, encode_record,
 };
+pub use lines::{LINES_MAX, decode_lines, encode_lines};

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use nevertwice_api::ErrorCode;
 use nevertwice_core::Rejection;
+use nevertwice_core::keys::KeyRejection;
 
 #[test]
 fn every_code_stands_once_and_names_itself() {
@@ -23,6 +24,11 @@ fn every_rejection_of_the_core_is_in_the_catalogue_under_its_own_name() {
     for code in Rejection::CODES {
         assert!(code.parse::<ErrorCode>().is_ok(), "{code}");
     }
+    for code in KeyRejection::CODES {
+        assert!(code.parse::<ErrorCode>().is_ok(), "{code}");
+    }
+    let lapsed = KeyRejection::KeyLapsed { generation: 1, lease_expired_at: 2 };
+    assert_eq!(ErrorCode::from(&lapsed).code(), lapsed.code());
     assert_eq!(ErrorCode::from(&Rejection::NothingDue).code(), Rejection::NothingDue.code());
     assert_eq!(ErrorCode::from(&Rejection::AlreadyPaid).code(), Rejection::AlreadyPaid.code());
 }
@@ -54,6 +60,8 @@ fn every_page_has_a_code() {
 #[test]
 fn what_can_be_tried_again_is_said_with_a_status_that_proxies_understand() {
     for code in ErrorCode::ALL.iter().filter(|code| code.retryable()) {
-        assert!(matches!(code.status(), 408 | 429 | 502 | 503), "{code} is retryable with status {}", code.status());
+        // By the draft on idempotency keys a key that is worked on is a conflict; it comes with `Retry-After`.
+        let is_told = matches!(code.status(), 408 | 429 | 502 | 503) || *code == ErrorCode::KeyInProgress;
+        assert!(is_told, "{code} is retryable with status {}", code.status());
     }
 }

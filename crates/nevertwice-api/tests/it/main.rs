@@ -3,6 +3,7 @@
 mod encoding;
 mod errors;
 mod fingerprint;
+mod keys;
 mod levels;
 mod person;
 mod samples;

@@ -1,0 +1,85 @@
+//! Answers of the layer itself: problems and replays.
+
+use bytes::Bytes;
+use http::header::{ACCESS_CONTROL_EXPOSE_HEADERS, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
+use http::{HeaderName, Response, StatusCode};
+use nevertwice_api::encoding::{decode_lines, encode_lines};
+use nevertwice_api::wire::Problem;
+use nevertwice_api::{AnswerBytes, ErrorCode};
+use nevertwice_core::keys::KeyAnswer;
+
+use crate::Policy;
+use crate::body::KeysBody;
+
+/// A refusal, before it is rendered.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) code: ErrorCode,
+    pub(crate) detail: String,
+    pub(crate) status: Option<u16>,
+    pub(crate) retry_after_ms: Option<i64>,
+    pub(crate) figures: Vec<(&'static str, u64)>,
+}
+
+impl Refusal {
+    pub(crate) fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
+        Self { code, detail: detail.into(), status: None, retry_after_ms: None, figures: Vec::new() }
+    }
+
+    pub(crate) fn with_status(self, status: u16) -> Self {
+        Self { status: Some(status), ..self }
+    }
+
+    pub(crate) fn after(self, retry_after_ms: i64) -> Self {
+        Self { retry_after_ms: Some(retry_after_ms), ..self }
+    }
+
+    pub(crate) fn render<B>(self) -> Response<KeysBody<B>> {
+        let mut problem = Problem::new(self.code, self.detail);
+        let status = self.status.unwrap_or_else(|| self.code.status());
+        problem.status = status;
+        problem.figures = self.figures.iter().map(|(name, figure)| ((*name).to_owned(), (*figure).into())).collect();
+        let bytes = serde_json::to_vec(&problem).unwrap_or_default();
+        let mut response = Response::new(KeysBody::whole(Bytes::from(bytes)));
+        *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some(left_ms) = self.retry_after_ms {
+            // Whole seconds, and never less than what is left.
+            let seconds = left_ms.max(0).saturating_add(999) / 1_000;
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds.max(1)));
+        }
+        response
+    }
+}
+
+/// The header lines that a replay repeats, encoded; none if they are too many.
+pub(crate) fn kept_head(headers: &HeaderMap, policy: &Policy) -> Option<Bytes> {
+    let hop_by_hop: Vec<HeaderName> = named_by_connection(headers);
+    let kept = headers.iter().filter(|(name, _)| !policy.not_replayed.contains(name) && !hop_by_hop.contains(name));
+    encode_lines(kept.map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()))).map(Bytes::from)
+}
+
+/// Headers that `Connection` declares to be of this connection only (RFC 9110, section 7.6.1).
+fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
+    let lines = headers.get_all(http::header::CONNECTION).iter().filter_map(|line| line.to_str().ok());
+    lines.flat_map(|line| line.split(',')).filter_map(|name| name.trim().parse().ok()).collect()
+}
+
+/// An answer, repeated. None if the bytes are not those of the answer.
+pub(crate) fn replay<B>(answer: &KeyAnswer, bytes: AnswerBytes, policy: &Policy) -> Option<Response<KeysBody<B>>> {
+    if !bytes.fit(answer) {
+        return None;
+    }
+    let status = u16::try_from(answer.status).ok().and_then(|status| StatusCode::from_u16(status).ok())?;
+    let mut headers = HeaderMap::new();
+    for (name, value) in decode_lines(&bytes.head).ok()? {
+        headers.append(HeaderName::from_bytes(name).ok()?, HeaderValue::from_bytes(value).ok()?);
+    }
+    headers.insert(&policy.marker, HeaderValue::from_static("true"));
+    // Without this line a browser hides the marker from the page.
+    headers.append(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_str(policy.marker.as_str()).ok()?);
+    let mut response = Response::new(KeysBody::whole(bytes.body));
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    Some(response)
+}

@@ -1,0 +1,53 @@
+//! Whether the store is worth asking: after several failures in a row it is left alone for a while, but for one question at a time.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Failures in a row after which the store is left alone.
+const FAILURES_MAX: u32 = 5;
+
+/// For how long.
+const REST: Duration = Duration::from_secs(5);
+
+#[derive(Default)]
+pub(crate) struct Breaker(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    failures: u32,
+    rests_until: Option<Instant>,
+}
+
+impl Breaker {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether to ask. At the end of a rest one caller is let through; the rest begins again for the others.
+    pub(crate) fn lets_through(&self) -> bool {
+        let mut state = self.state();
+        let now = Instant::now();
+        match state.rests_until {
+            Some(until) if now < until => false,
+            Some(_) => {
+                state.rests_until = Some(now + REST);
+                true
+            }
+            None => true,
+        }
+    }
+
+    pub(crate) fn note(&self, is_ok: bool) {
+        let mut state = self.state();
+        if is_ok {
+            *state = State::default();
+            return;
+        }
+        state.failures = state.failures.saturating_add(1);
+        if state.failures >= FAILURES_MAX {
+            state.rests_until = Some(Instant::now() + REST);
+        }
+    }
+}

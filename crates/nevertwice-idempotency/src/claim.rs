@@ -1,0 +1,164 @@
+//! The claims of one attempt: on one name of a key, or on two while the secret changes.
+
+use std::time::Duration;
+
+use nevertwice_api::{AnswerBytes, KeyStoreFailure, Levels};
+use nevertwice_core::keys::{CompleteKey, KeyAnswer, KeyId, KeyRejection, OwnerId, RegisterKey, Registration, ReleaseKey, RenewLease};
+use tokio::time::sleep;
+
+use crate::Keys;
+
+/// How often a claim whose reply was lost is asked for again.
+const REGISTER_TRIES: u32 = 3;
+
+/// How often an answer is brought to the store before it is given up; its key then lapses.
+const COMPLETE_TRIES: u32 = 5;
+
+/// The pause after the first failure; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+
+/// What an attempt holds.
+pub(crate) struct Claims {
+    keys: Keys,
+    owner: OwnerId,
+    levels: Levels,
+    held: Vec<(KeyId, u64)>,
+}
+
+/// What the claims came to.
+pub(crate) enum Claimed {
+    /// The attempt may run. `taken_over`: after somebody whose lease had ended.
+    Runs { claims: Claims, taken_over: bool },
+    /// There is an answer.
+    Replay(KeyAnswer, AnswerBytes),
+    /// The core refused, at that instant.
+    Refused(KeyRejection, i64),
+}
+
+/// What a change of the claims came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Changed {
+    Done,
+    /// Another owns the key, or it was forgotten.
+    Stale,
+    /// The store can't be used.
+    Failed,
+    /// The store does not take the bytes.
+    BytesRefused,
+}
+
+impl Claims {
+    /// Claims every name in turn, and gives back what it has if a later one is known.
+    pub(crate) async fn claim(keys: &Keys, ids: &[KeyId], command: &RegisterKey, levels: Levels) -> Result<Claimed, KeyStoreFailure> {
+        let mut claims = Self { keys: keys.clone(), owner: command.owner, levels, held: Vec::new() };
+        let mut taken_over = false;
+        for id in ids {
+            let told = match claims.register(*id, command).await {
+                Ok(told) => told,
+                Err(failure) => {
+                    claims.release().await;
+                    return Err(failure);
+                }
+            };
+            let known = match told.reply {
+                Ok(registered) => match registered.registration {
+                    Registration::Fresh(lease) | Registration::Resumed(lease) => {
+                        claims.held.push((*id, lease.generation));
+                        continue;
+                    }
+                    Registration::TakenOver(lease) => {
+                        claims.held.push((*id, lease.generation));
+                        taken_over = true;
+                        continue;
+                    }
+                    Registration::Replay { answer, .. } => Claimed::Replay(answer, registered.bytes),
+                },
+                Err(rejection) => Claimed::Refused(rejection, told.at_ms),
+            };
+            claims.release().await;
+            return Ok(known);
+        }
+        Ok(Claimed::Runs { claims, taken_over })
+    }
+
+    /// The generation that a handler may pass on.
+    pub(crate) fn generation(&self) -> u64 {
+        self.held.last().map_or(0, |(_, generation)| *generation)
+    }
+
+    async fn register(
+        &self,
+        id: KeyId,
+        command: &RegisterKey,
+    ) -> Result<nevertwice_api::KeyReply<nevertwice_api::Registered>, KeyStoreFailure> {
+        let mut tries = 1;
+        loop {
+            match self.keys.ask("register", || self.keys.store.register(id, command.clone(), self.levels)).await {
+                // It may be ours already: the same owner is told so.
+                Err(KeyStoreFailure::OutcomeUnknown) if tries < REGISTER_TRIES => tries += 1,
+                told => return told,
+            }
+        }
+    }
+
+    /// Answers. The previous name comes first, as it was claimed first: whoever looks meanwhile finds the answer there.
+    pub(crate) async fn complete(&self, answer: &KeyAnswer, bytes: &AnswerBytes) -> Changed {
+        let mut changed = Changed::Done;
+        for (id, generation) in &self.held {
+            let command = CompleteKey { owner: self.owner, generation: *generation, answer: answer.clone() };
+            changed = worse(changed, self.complete_one(*id, &command, bytes).await);
+        }
+        changed
+    }
+
+    async fn complete_one(&self, id: KeyId, command: &CompleteKey, bytes: &AnswerBytes) -> Changed {
+        let mut pause = FIRST_PAUSE;
+        for _ in 0..COMPLETE_TRIES {
+            match self.keys.ask("complete", || self.keys.store.complete(id, command.clone(), bytes.clone(), self.levels)).await {
+                Ok(told) => return if told.reply.is_ok() { Changed::Done } else { Changed::Stale },
+                Err(KeyStoreFailure::Full | KeyStoreFailure::BytesRefused) => return Changed::BytesRefused,
+                Err(_) => sleep(pause).await,
+            }
+            pause *= 2;
+        }
+        Changed::Failed
+    }
+
+    /// Moves the end of the leases; to now with 0.
+    pub(crate) async fn renew(&self, lease_ms: i64) -> Changed {
+        let mut changed = Changed::Done;
+        for (id, generation) in &self.held {
+            let command = RenewLease { owner: self.owner, generation: *generation, lease_ms };
+            changed = worse(
+                changed,
+                match self.keys.ask("renew", || self.keys.store.renew(*id, command)).await {
+                    Ok(told) if told.reply.is_ok() => Changed::Done,
+                    Ok(_) => Changed::Stale,
+                    Err(_) => Changed::Failed,
+                },
+            );
+        }
+        changed
+    }
+
+    /// Gives the key back.
+    pub(crate) async fn release(&self) -> Changed {
+        let mut changed = Changed::Done;
+        for (id, generation) in &self.held {
+            let command = ReleaseKey { owner: self.owner, generation: *generation };
+            changed = worse(
+                changed,
+                match self.keys.ask("release", || self.keys.store.release(*id, command, self.levels)).await {
+                    Ok(told) if told.reply.is_ok() => Changed::Done,
+                    Ok(_) => Changed::Stale,
+                    Err(_) => Changed::Failed,
+                },
+            );
+        }
+        changed
+    }
+}
+
+fn worse(before: Changed, now: Changed) -> Changed {
+    if now == Changed::Done { before } else { now }
+}

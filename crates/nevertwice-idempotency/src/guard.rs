@@ -1,0 +1,263 @@
+//! One request at a guarded route, from its key to its answer.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{Request, Response};
+use http_body::Body;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use nevertwice_api::ErrorCode;
+use nevertwice_api::key_header::{self, KeyHeaderError};
+use nevertwice_core::IdempotencyKey;
+use nevertwice_core::keys::{BodyKept, KeyId, KeyRejection, LapsePolicy, RegisterKey};
+use tokio::time::{Instant, timeout, timeout_at};
+use tower_service::Service;
+
+use crate::answer::{Refusal, replay};
+use crate::body::KeysBody;
+use crate::claim::{Claimed, Claims};
+use crate::flights::Entry;
+use crate::key_age::made_at;
+use crate::keys::code_of;
+use crate::policy::Route;
+use crate::run::run;
+use crate::{Became, Caller, Keys, Outcome, Policy, StoreDown, fingerprint};
+
+const KEY: &str = "idempotency-key";
+const EXPIRES: &str = "idempotency-expires";
+
+/// What a request means, once it has been read.
+pub(crate) struct Meant {
+    ids: Vec<KeyId>,
+    caller: Caller,
+    fingerprint: [u8; 32],
+    expires_at: Option<i64>,
+}
+
+pub(crate) type Answered<RB, E> = Result<Response<KeysBody<RB>>, E>;
+
+/// The key of a request: none where there is no such header.
+pub(crate) fn key_of(parts: &Parts) -> Result<Option<IdempotencyKey>, Refusal> {
+    let mut lines = parts.headers.get_all(KEY).iter();
+    let Some(line) = lines.next() else { return Ok(None) };
+    let invalid = |what: String| {
+        Refusal::new(
+            ErrorCode::IdempotencyKeyInvalid,
+            format!("{what}. Nothing was done. Send one key of 1 to 255 visible ASCII characters."),
+        )
+    };
+    if lines.next().is_some() {
+        return Err(invalid("The Idempotency-Key header came more than once".to_owned()));
+    }
+    key_header::parse(line.as_bytes()).map(Some).map_err(|error: KeyHeaderError| invalid(error.to_string()))
+}
+
+fn expires_at(parts: &Parts) -> Result<Option<i64>, Refusal> {
+    let mut lines = parts.headers.get_all(EXPIRES).iter();
+    let Some(line) = lines.next() else { return Ok(None) };
+    let instant = line.to_str().ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit())).and_then(|text| text.parse().ok());
+    match (instant, lines.next()) {
+        (Some(instant), None) => Ok(Some(instant)),
+        _ => Err(Refusal::new(
+            ErrorCode::IntentExpiresInvalid,
+            "The Idempotency-Expires header is not one instant in milliseconds since 1970. Nothing was done.",
+        )),
+    }
+}
+
+/// Reads a request whole and finds out what it means. Nothing is claimed yet: whoever hangs up now has asked for nothing.
+pub(crate) async fn read<B>(keys: &Keys, route: &Route, key: &IdempotencyKey, parts: &Parts, body: B) -> Result<(Meant, Bytes), Refusal>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let policy = &*route.policy;
+    let caller = match keys.identity.caller(parts) {
+        Some(caller) => caller,
+        None if policy.anonymous_shares => Caller { tenant: String::new(), principal: String::new() },
+        None => {
+            let detail = "Nobody knows who calls, so the key can't be told from another's. Nothing was done. Send credentials.";
+            return Err(Refusal::new(ErrorCode::CredentialsMissing, detail));
+        }
+    };
+    let expires_at = expires_at(parts)?;
+    if policy.refuse_old_keys
+        && let Some(made_at) = made_at(key.as_str())
+        && made_at.saturating_add(policy.retention_ms) <= keys.clock.now_ms()
+    {
+        let detail = "The key is older than keys are remembered. Nothing was done. Find out what became of the first request.";
+        return Err(Refusal::new(ErrorCode::IntentExpired, detail));
+    }
+    let body = read_body(policy, body).await?;
+    let fingerprint = fingerprint::of_request(parts, &body, &policy.fingerprint, policy.scope, &policy.query);
+    let ids = keys.secrets.ids(&caller, parts, policy, key.as_str());
+    Ok((Meant { ids, caller, fingerprint, expires_at }, body))
+}
+
+async fn read_body<B>(policy: &Policy, body: B) -> Result<Bytes, Refusal>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let read = Box::pin(Limited::new(body, policy.request_bytes_max).collect());
+    match timeout(Duration::from_millis(policy.request_ms_max), read).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            let detail = format!("The body is larger than {} bytes. Nothing was done.", policy.request_bytes_max);
+            Err(Refusal::new(ErrorCode::BodyTooLarge, detail))
+        }
+        Ok(Err(_)) => Err(Refusal::new(ErrorCode::BodyMalformed, "The body could not be read to its end. Nothing was done.")),
+        Err(_) => {
+            Err(Refusal::new(ErrorCode::RequestTimeout, "The body did not arrive in time. Nothing was done. Send it again.").after(1_000))
+        }
+    }
+}
+
+/// Claims the key and answers: with the handler, with what is known, or with a refusal. It goes on whoever hangs up.
+pub(crate) async fn answer<S, B, RB>(
+    keys: Keys,
+    route: std::sync::Arc<Route>,
+    meant: Meant,
+    parts: Parts,
+    body: Bytes,
+    service: S,
+) -> Answered<RB, S::Error>
+where
+    S: Service<Request<B>, Response = Response<RB>> + Send + 'static,
+    S::Future: Send + 'static,
+    S::Error: Send + 'static,
+    B: From<Bytes> + Send + 'static,
+    RB: Body<Data = Bytes> + Send + 'static,
+    RB::Error: Send,
+{
+    let policy = &*route.policy;
+    let ended = |outcome| keys.observer.ended(&route.pattern, outcome);
+    let refused = |refusal: Refusal, outcome| {
+        ended(outcome);
+        Ok(refusal.render())
+    };
+    let Ok(owner) = keys.attempt() else {
+        return refused(Refusal::new(ErrorCode::Internal, "The system gives no random numbers. Nothing was done."), Outcome::Refused);
+    };
+    let command = RegisterKey {
+        fingerprint: meant.fingerprint,
+        owner,
+        lease_ms: policy.lease_ms,
+        retention_ms: policy.retention_ms,
+        expires_at: meant.expires_at,
+        lapse: policy.lapse,
+    };
+    let deadline = Instant::now() + Duration::from_millis(policy.wait_ms);
+    let (claimed, _flight) = loop {
+        let entry = meant.ids.last().map(|id| keys.flights.enter(*id));
+        let flight = match entry {
+            Some(Entry::Follows(mut ends)) if Instant::now() < deadline => {
+                // Another body is told so at once; the same one waits.
+                if let Ok(Claimed::Refused(rejection @ KeyRejection::FingerprintMismatch { .. }, at_ms)) =
+                    peek(&keys, &meant, &command).await
+                {
+                    break (Ok(Claimed::Refused(rejection, at_ms)), None);
+                }
+                let _ = timeout_at(deadline, ends.changed()).await;
+                continue;
+            }
+            Some(Entry::First(flight)) => Some(flight),
+            _ => None,
+        };
+        break (Claims::claim(&keys, &meant.ids, &command, policy.levels).await, flight);
+    };
+    let (claims, taken_over) = match claimed {
+        Ok(Claimed::Runs { claims, taken_over }) => (claims, taken_over),
+        Ok(Claimed::Replay(kept, bytes)) => {
+            if policy.authorise_replay.as_ref().is_some_and(|authorise| !authorise(&meant.caller, &parts)) {
+                let detail = "The answer is known, and the caller may not see it any more. Nothing was done.";
+                return refused(Refusal::new(ErrorCode::RoleInsufficient, detail), Outcome::Refused);
+            }
+            if kept.body == BodyKept::Whole
+                && let Some(response) = replay(&kept, bytes, policy)
+            {
+                ended(Outcome::Replay);
+                return Ok(response);
+            }
+            let figures = vec![("status", u64::from(kept.status)), ("body_bytes", kept.body_bytes)];
+            let detail =
+                format!("The request was carried out with status {}, and its answer was not kept. It is not run again.", kept.status);
+            return refused(Refusal { figures, ..Refusal::new(ErrorCode::AnswerNotKept, detail) }, Outcome::ReplayOfTombstone);
+        }
+        Ok(Claimed::Refused(rejection, at_ms)) => {
+            let (refusal, outcome) = of_rejection(&rejection, at_ms, policy);
+            return refused(refusal, outcome);
+        }
+        Err(failure) if policy.store_down == StoreDown::Open => {
+            let _ = failure;
+            ended(Outcome::StoreDownOpen);
+            let mut service = service;
+            return service.call(Request::from_parts(parts, B::from(body))).await.map(|response| response.map(KeysBody::passed));
+        }
+        Err(failure) => {
+            let detail = "The key could not be claimed, so nothing was run. Send the same request with the same key again.";
+            return refused(Refusal::new(code_of(&failure), detail).after(1_000), Outcome::StoreDownClosed);
+        }
+    };
+    if taken_over && policy.lapse == LapsePolicy::Ask {
+        let became = match &policy.ask {
+            Some(ask) => ask.what_became(&parts).await,
+            None => Became::Unknown,
+        };
+        match became {
+            Became::Nothing if meant.expires_at.is_some_and(|expires_at| expires_at <= keys.clock.now_ms()) => {
+                claims.release().await;
+                let detail = "The key's time has run out, and nothing has happened with it. Nothing was done.";
+                return refused(Refusal::new(ErrorCode::IntentExpired, detail), Outcome::Refused);
+            }
+            Became::Nothing => {}
+            Became::Done => {
+                claims.complete(&nevertwice_api::AnswerBytes::tombstone(200, 0), &nevertwice_api::AnswerBytes::default()).await;
+                let detail = "The request was carried out, and its answer is lost. It is not run again.";
+                return refused(Refusal::new(ErrorCode::AnswerNotKept, detail), Outcome::ReplayOfTombstone);
+            }
+            Became::Unknown => {
+                claims.renew(0).await;
+                return refused(unknown(policy), Outcome::Lapsed);
+            }
+        }
+    }
+    run(&keys, &route, claims, taken_over, parts, body, service).await
+}
+
+/// Asks only whether the key is used for something else: under the policy that takes nothing over, by an owner that never runs.
+async fn peek(keys: &Keys, meant: &Meant, command: &RegisterKey) -> Result<Claimed, nevertwice_api::KeyStoreFailure> {
+    for id in &meant.ids {
+        if let Some(record) = keys.ask("inspect", || keys.store.inspect(*id)).await? {
+            let at_ms = record.changed_at;
+            if let Err(rejection) = (RegisterKey { lapse: LapsePolicy::Refuse, ..command.clone() }).decide(Some(&record), at_ms).reply {
+                return Ok(Claimed::Refused(rejection, at_ms));
+            }
+        }
+    }
+    Err(nevertwice_api::KeyStoreFailure::Unavailable)
+}
+
+pub(crate) fn unknown(policy: &Policy) -> Refusal {
+    let detail =
+        "An attempt with this key began, and nobody knows what became of it. Nothing was run now. Find out before a new key is made.";
+    Refusal::new(ErrorCode::OutcomeUnknown, detail).after(policy.lease_ms)
+}
+
+fn of_rejection(rejection: &KeyRejection, at_ms: i64, policy: &Policy) -> (Refusal, Outcome) {
+    let code = ErrorCode::from(rejection);
+    match rejection {
+        KeyRejection::FingerprintMismatch { .. } => {
+            let detail = "The key was used for something else. Nothing was done. Send the first request as it was, or use a new key.";
+            (Refusal::new(code, detail).with_status(policy.mismatch_status), Outcome::Mismatch)
+        }
+        KeyRejection::KeyInProgress { lease_expires_at, .. } => {
+            let detail = "The same request is being worked on. Nothing was done by this one. Send it again with the same key.";
+            let refusal = Refusal::new(code, detail).with_status(policy.in_progress_status);
+            (refusal.after(lease_expires_at.saturating_sub(at_ms)), Outcome::InProgress)
+        }
+        KeyRejection::KeyLapsed { .. } => (unknown(policy), Outcome::Lapsed),
+        _ => (Refusal::new(code, format!("{}. Nothing was done.", code.title())), Outcome::Refused),
+    }
+}

@@ -1,0 +1,100 @@
+//! Who calls, and under which name a key is stored.
+
+use std::fmt;
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use http::request::Parts;
+use nevertwice_core::keys::KeyId;
+use sha2::Sha256;
+
+use crate::{Policy, Scope};
+
+/// Who calls, as authentication found it. Put it into the request's extensions, or give the layer a function that makes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The customer of whom the principal is one; empty where there is one only.
+    pub tenant: String,
+    /// The principal.
+    pub principal: String,
+}
+
+/// Finds who calls. None means that nobody knows: such a call is refused, unless the route shares its keys on purpose.
+pub trait Identify: Send + Sync + 'static {
+    /// The caller of the request.
+    fn caller(&self, parts: &Parts) -> Option<Caller>;
+}
+
+impl<F: Fn(&Parts) -> Option<Caller> + Send + Sync + 'static> Identify for F {
+    fn caller(&self, parts: &Parts) -> Option<Caller> {
+        self(parts)
+    }
+}
+
+/// The [`Caller`] in the request's extensions, where authentication has put it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CallerExtension;
+
+impl Identify for CallerExtension {
+    fn caller(&self, parts: &Parts) -> Option<Caller> {
+        parts.extensions.get().cloned()
+    }
+}
+
+/// The secret under which keys are named, and the one before it for as long as keys of its time are remembered.
+#[derive(Clone)]
+pub struct Secrets {
+    current: [u8; 32],
+    previous: Option<[u8; 32]>,
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secrets(..)")
+    }
+}
+
+impl Secrets {
+    /// One secret of 32 random bytes.
+    #[must_use]
+    pub const fn new(current: [u8; 32]) -> Self {
+        Self { current, previous: None }
+    }
+
+    /// During a change: every key is claimed and answered under both, the previous one first, so that processes that know only one
+    /// of them never both run a request. Drop the previous one when a retention has passed since the last process of its time.
+    #[must_use]
+    pub const fn changing(current: [u8; 32], previous: [u8; 32]) -> Self {
+        Self { current, previous: Some(previous) }
+    }
+
+    /// The names of a key: under the previous secret, if there is one, and under the current one.
+    pub(crate) fn ids(&self, caller: &Caller, parts: &Parts, policy: &Policy, key: &str) -> Vec<KeyId> {
+        let secrets = self.previous.iter().chain([&self.current]);
+        secrets.map(|secret| id(secret, caller, parts, policy, key)).collect()
+    }
+}
+
+fn id(secret: &[u8; 32], caller: &Caller, parts: &Parts, policy: &Policy, key: &str) -> KeyId {
+    // A key shorter than SHA-256's block is filled up with zeros (RFC 2104, section 2).
+    let mut block = [0; 64];
+    block[..32].copy_from_slice(secret);
+    let mut mac = Hmac::<Sha256>::new(&block.into());
+    let mut add = |part: &[u8]| {
+        mac.update(&(part.len() as u64).to_le_bytes());
+        mac.update(part);
+    };
+    add(b"nevertwice key 1");
+    add(caller.tenant.as_bytes());
+    add(caller.principal.as_bytes());
+    add(parts.method.as_str().as_bytes());
+    match policy.scope {
+        Scope::Principal => add(b"principal"),
+        Scope::Route => {
+            add(b"route");
+            add(parts.uri.path().as_bytes());
+            add(&policy.query.chosen(parts.uri.query().unwrap_or_default()));
+        }
+    }
+    add(key.as_bytes());
+    KeyId(mac.finalize().into_bytes().into())
+}

@@ -1,0 +1,316 @@
+//! A store in this process's memory: for tests, for one process, and for what may be forgotten with it.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use nevertwice_api::{AnswerBytes, BoxFuture, KeyReply, KeyStore, KeyStoreFailure, KeyStoreStatus, Level, Levels, Registered, Swept};
+use nevertwice_core::keys::{
+    BodyKept, CompleteKey, Completion, KeyDecision, KeyId, KeyRecord, Lease, RegisterKey, Registration, ReleaseKey, RenewLease,
+};
+
+use crate::{Clock, MachineClock};
+
+const PARTS: usize = 256;
+
+/// Records that a registration at the bound looks at, to find one that may be freed.
+const FREED_AT_BOUND: usize = 16;
+
+/// How much a [`MemoryStore`] holds.
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryBounds {
+    /// Records. At the bound new claims are refused, and none is thrown away.
+    pub records_max: u64,
+    /// Bytes of all answers together. At the bound new claims are refused.
+    pub answer_bytes_max: u64,
+    /// Bytes of one answer.
+    pub one_answer_bytes_max: u64,
+}
+
+impl Default for MemoryBounds {
+    fn default() -> Self {
+        Self { records_max: 1_000_000, answer_bytes_max: 256 << 20, one_answer_bytes_max: 1 << 20 }
+    }
+}
+
+/// A store in memory. It forgets everything with its process, so after a restart a retry runs again: where that matters, use a store
+/// that outlives the process.
+pub struct MemoryStore {
+    clock: Arc<dyn Clock>,
+    bounds: MemoryBounds,
+    hasher: RandomState,
+    parts: Vec<Mutex<Part>>,
+    records: AtomicU64,
+    answer_bytes: AtomicU64,
+    lapsed: AtomicU64,
+    next_part: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Part {
+    slots: HashMap<KeyId, Slot>,
+    /// Every key once, in the order in which sweeps look at them.
+    round: VecDeque<KeyId>,
+    lapsed: u64,
+    lapsed_so_far: u64,
+    left_of_round: usize,
+}
+
+struct Slot {
+    record: KeyRecord,
+    bytes: AnswerBytes,
+}
+
+impl Slot {
+    fn len(&self) -> u64 {
+        (self.bytes.head.len() + self.bytes.body.len()) as u64
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new(MemoryBounds::default())
+    }
+}
+
+impl MemoryStore {
+    /// An empty store with the machine's clock.
+    #[must_use]
+    pub fn new(bounds: MemoryBounds) -> Self {
+        Self::with_clock(bounds, Arc::new(MachineClock))
+    }
+
+    /// An empty store with that clock.
+    #[must_use]
+    pub fn with_clock(bounds: MemoryBounds, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            clock,
+            bounds,
+            hasher: RandomState::new(),
+            parts: (0..PARTS).map(|_| Mutex::default()).collect(),
+            records: AtomicU64::new(0),
+            answer_bytes: AtomicU64::new(0),
+            lapsed: AtomicU64::new(0),
+            next_part: AtomicUsize::new(0),
+        }
+    }
+
+    fn part(&self, index: usize) -> MutexGuard<'_, Part> {
+        // A part is changed by single assignments that can't panic half way.
+        self.parts[index % PARTS].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn part_of(&self, id: &KeyId) -> MutexGuard<'_, Part> {
+        let hash = self.hasher.hash_one(id);
+        self.part(usize::try_from(hash % PARTS as u64).unwrap_or_default())
+    }
+
+    fn reply<R>(&self, decision: KeyDecision<R>, slot: Option<&mut Slot>, at_ms: i64) -> KeyReply<R> {
+        if let (Some(record), Some(slot)) = (decision.change, slot) {
+            slot.record = record;
+        }
+        KeyReply { reply: decision.reply, at_ms, levels: Levels::reached(Level::Decided) }
+    }
+
+    fn check_levels(&self, levels: Levels) -> Result<(), KeyStoreFailure> {
+        if self.offers().contains_all(levels) { Ok(()) } else { Err(KeyStoreFailure::LevelUnavailable) }
+    }
+
+    fn register_now(&self, id: KeyId, command: &RegisterKey, levels: Levels) -> Result<KeyReply<Registered>, KeyStoreFailure> {
+        self.check_levels(levels)?;
+        let mut part = self.part_of(&id);
+        let at_ms = self.clock.now_ms();
+        let decision = command.decide(part.slots.get(&id).map(|slot| &slot.record), at_ms);
+        let mut bytes = AnswerBytes::default();
+        match (&decision.change, part.slots.get_mut(&id)) {
+            (Some(record), Some(slot)) => {
+                self.answer_bytes.fetch_sub(slot.len(), Ordering::Relaxed);
+                *slot = Slot { record: record.clone(), bytes: AnswerBytes::default() };
+            }
+            (Some(record), None) => {
+                self.make_room(&mut part, at_ms)?;
+                part.slots.insert(id, Slot { record: record.clone(), bytes: AnswerBytes::default() });
+                part.round.push_back(id);
+            }
+            (None, Some(slot)) if matches!(decision.reply, Ok(Registration::Replay { .. })) => bytes = slot.bytes.clone(),
+            (None, _) => {}
+        }
+        let reply = decision.reply.map(|registration| Registered { registration, bytes });
+        Ok(KeyReply { reply, at_ms, levels: Levels::reached(Level::Decided) })
+    }
+
+    /// Counts one more record, if there is room for it.
+    fn make_room(&self, part: &mut Part, at_ms: i64) -> Result<(), KeyStoreFailure> {
+        let has_room = || self.records.load(Ordering::Relaxed) < self.bounds.records_max;
+        let has_bytes = || self.answer_bytes.load(Ordering::Relaxed) < self.bounds.answer_bytes_max;
+        if !has_room() || !has_bytes() {
+            self.sweep_part(part, FREED_AT_BOUND, at_ms);
+        }
+        let counted = |records| (records < self.bounds.records_max).then_some(records + 1);
+        if !has_bytes() || self.records.fetch_update(Ordering::Relaxed, Ordering::Relaxed, counted).is_err() {
+            return Err(KeyStoreFailure::Full);
+        }
+        Ok(())
+    }
+
+    fn complete_now(
+        &self,
+        id: KeyId,
+        command: &CompleteKey,
+        bytes: AnswerBytes,
+        levels: Levels,
+    ) -> Result<KeyReply<Completion>, KeyStoreFailure> {
+        self.check_levels(levels)?;
+        let length = (bytes.head.len() + bytes.body.len()) as u64;
+        if length > self.bounds.one_answer_bytes_max || !bytes.fit(&command.answer) {
+            return Err(KeyStoreFailure::BytesRefused);
+        }
+        let mut part = self.part_of(&id);
+        let at_ms = self.clock.now_ms();
+        let slot = part.slots.get_mut(&id);
+        let decision = command.decide(slot.as_ref().map(|slot| &slot.record), at_ms);
+        if let (Some(_), Some(slot), BodyKept::Whole) = (&decision.change, &slot, command.answer.body) {
+            let counted = |held: u64| held.checked_add(length).filter(|held| *held <= self.bounds.answer_bytes_max);
+            if self.answer_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, counted).is_err() {
+                return Err(KeyStoreFailure::Full);
+            }
+            debug_assert_eq!(slot.len(), 0, "a claim has no bytes");
+        }
+        let is_change = decision.change.is_some();
+        let mut slot = slot;
+        let reply = self.reply(decision, slot.as_deref_mut(), at_ms);
+        if let (true, Some(slot)) = (is_change, slot) {
+            slot.bytes = bytes;
+        }
+        Ok(reply)
+    }
+
+    fn sweep_part(&self, part: &mut Part, records_max: usize, at_ms: i64) -> Swept {
+        let mut swept = Swept::default();
+        while swept.seen < records_max {
+            if part.left_of_round == 0 {
+                self.lapsed.fetch_sub(part.lapsed, Ordering::Relaxed);
+                self.lapsed.fetch_add(part.lapsed_so_far, Ordering::Relaxed);
+                (part.lapsed, part.lapsed_so_far, part.left_of_round) = (part.lapsed_so_far, 0, part.round.len());
+                if swept.seen > 0 || part.round.is_empty() {
+                    break;
+                }
+            }
+            let Some(id) = part.round.pop_front() else { break };
+            part.left_of_round = part.left_of_round.saturating_sub(1);
+            swept.seen += 1;
+            let Some(slot) = part.slots.get(&id) else { continue };
+            if KeyRecord::remembered(Some(&slot.record), at_ms).is_some() {
+                part.lapsed_so_far += u64::from(slot.record.is_lapsed(at_ms));
+                part.round.push_back(id);
+                continue;
+            }
+            self.answer_bytes.fetch_sub(slot.len(), Ordering::Relaxed);
+            self.records.fetch_sub(1, Ordering::Relaxed);
+            part.slots.remove(&id);
+            swept.freed += 1;
+        }
+        swept
+    }
+
+    fn sweep_now(&self, records_max: usize) -> Swept {
+        let at_ms = self.clock.now_ms();
+        let mut swept = Swept::default();
+        for _ in 0..PARTS {
+            if swept.seen >= records_max {
+                break;
+            }
+            let index = self.next_part.load(Ordering::Relaxed);
+            let left = records_max - swept.seen;
+            let mut part = self.part(index);
+            let here = self.sweep_part(&mut part, left, at_ms);
+            swept.seen += here.seen;
+            swept.freed += here.freed;
+            if part.left_of_round == 0 || here.seen < left {
+                self.next_part.store((index + 1) % PARTS, Ordering::Relaxed);
+            }
+        }
+        swept
+    }
+}
+
+fn ready<T: Send + 'static>(value: T) -> BoxFuture<'static, T> {
+    Box::pin(std::future::ready(value))
+}
+
+impl KeyStore for MemoryStore {
+    fn name(&self) -> &'static str {
+        "memory"
+    }
+
+    fn offers(&self) -> Levels {
+        Levels::reached(Level::Decided)
+    }
+
+    fn outlives_process(&self) -> bool {
+        false
+    }
+
+    fn answer_bytes_max(&self) -> u64 {
+        self.bounds.one_answer_bytes_max
+    }
+
+    fn register(
+        &self,
+        id: KeyId,
+        command: RegisterKey,
+        levels: Levels,
+    ) -> BoxFuture<'static, Result<KeyReply<Registered>, KeyStoreFailure>> {
+        ready(self.register_now(id, &command, levels))
+    }
+
+    fn complete(
+        &self,
+        id: KeyId,
+        command: CompleteKey,
+        bytes: AnswerBytes,
+        levels: Levels,
+    ) -> BoxFuture<'static, Result<KeyReply<Completion>, KeyStoreFailure>> {
+        ready(self.complete_now(id, &command, bytes, levels))
+    }
+
+    fn renew(&self, id: KeyId, command: RenewLease) -> BoxFuture<'static, Result<KeyReply<Lease>, KeyStoreFailure>> {
+        let mut part = self.part_of(&id);
+        let at_ms = self.clock.now_ms();
+        let slot = part.slots.get_mut(&id);
+        let decision = command.decide(slot.as_ref().map(|slot| &slot.record), at_ms);
+        ready(Ok(self.reply(decision, slot, at_ms)))
+    }
+
+    fn release(&self, id: KeyId, command: ReleaseKey, levels: Levels) -> BoxFuture<'static, Result<KeyReply<()>, KeyStoreFailure>> {
+        if let Err(failure) = self.check_levels(levels) {
+            return ready(Err(failure));
+        }
+        let mut part = self.part_of(&id);
+        let at_ms = self.clock.now_ms();
+        let slot = part.slots.get_mut(&id);
+        let decision = command.decide(slot.as_ref().map(|slot| &slot.record), at_ms);
+        ready(Ok(self.reply(decision, slot, at_ms)))
+    }
+
+    fn inspect(&self, id: KeyId) -> BoxFuture<'static, Result<Option<KeyRecord>, KeyStoreFailure>> {
+        let part = self.part_of(&id);
+        let record = KeyRecord::remembered(part.slots.get(&id).map(|slot| &slot.record), self.clock.now_ms()).cloned();
+        ready(Ok(record))
+    }
+
+    fn sweep(&self, records_max: usize) -> BoxFuture<'static, Result<Swept, KeyStoreFailure>> {
+        ready(Ok(self.sweep_now(records_max)))
+    }
+
+    fn status(&self) -> KeyStoreStatus {
+        KeyStoreStatus {
+            records: self.records.load(Ordering::Relaxed),
+            records_max: self.bounds.records_max,
+            answer_bytes: self.answer_bytes.load(Ordering::Relaxed),
+            answer_bytes_max: self.bounds.answer_bytes_max,
+            lapsed: self.lapsed.load(Ordering::Relaxed),
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! The memory store and the layer, from outside.
+
+mod clock;
+mod fingerprints;
+mod first_look;
+mod house;
+mod lapses;
+mod memory;
+mod outages;
+mod replays;
+mod secrets;

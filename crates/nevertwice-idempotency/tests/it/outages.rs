@@ -1,0 +1,154 @@
+//! A store that fails, is slow, or loses its replies.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use nevertwice_api::{AnswerBytes, BoxFuture, KeyReply, KeyStore, KeyStoreFailure, KeyStoreStatus, Levels, Registered, Swept};
+use nevertwice_core::keys::{CompleteKey, Completion, KeyId, KeyRecord, Lease, RegisterKey, ReleaseKey, RenewLease};
+use nevertwice_idempotency::{MemoryStore, Policy, Secrets, StoreDown};
+
+use crate::house::{Handled, House, memory, respond};
+
+/// How the next operations go wrong.
+#[derive(Default)]
+struct Faults {
+    /// So many registrations happen, and their replies never come.
+    registrations_lost: AtomicU32,
+    /// So many operations of any kind fail before anything happens.
+    down: AtomicU32,
+    /// So many completions fail.
+    completions_down: AtomicU32,
+    asked: AtomicU32,
+}
+
+struct Faulty(Arc<MemoryStore>, Arc<Faults>);
+
+fn strikes(count: &AtomicU32) -> bool {
+    count.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok()
+}
+
+impl Faulty {
+    fn guarded<T: Send + 'static>(
+        &self,
+        answer: impl FnOnce() -> BoxFuture<'static, Result<T, KeyStoreFailure>>,
+    ) -> BoxFuture<'static, Result<T, KeyStoreFailure>> {
+        self.1.asked.fetch_add(1, Ordering::SeqCst);
+        if strikes(&self.1.down) { Box::pin(std::future::ready(Err(KeyStoreFailure::Unavailable))) } else { answer() }
+    }
+}
+
+impl KeyStore for Faulty {
+    fn name(&self) -> &'static str {
+        "faulty"
+    }
+    fn offers(&self) -> Levels {
+        self.0.offers()
+    }
+    fn outlives_process(&self) -> bool {
+        true
+    }
+    fn answer_bytes_max(&self) -> u64 {
+        self.0.answer_bytes_max()
+    }
+    fn register(
+        &self,
+        id: KeyId,
+        command: RegisterKey,
+        levels: Levels,
+    ) -> BoxFuture<'static, Result<KeyReply<Registered>, KeyStoreFailure>> {
+        self.guarded(|| {
+            let answer = self.0.register(id, command, levels);
+            if strikes(&self.1.registrations_lost) { Box::pin(std::future::pending()) } else { answer }
+        })
+    }
+    fn complete(
+        &self,
+        id: KeyId,
+        command: CompleteKey,
+        bytes: AnswerBytes,
+        levels: Levels,
+    ) -> BoxFuture<'static, Result<KeyReply<Completion>, KeyStoreFailure>> {
+        if strikes(&self.1.completions_down) {
+            return Box::pin(std::future::ready(Err(KeyStoreFailure::Unavailable)));
+        }
+        self.guarded(|| self.0.complete(id, command, bytes, levels))
+    }
+    fn renew(&self, id: KeyId, command: RenewLease) -> BoxFuture<'static, Result<KeyReply<Lease>, KeyStoreFailure>> {
+        self.guarded(|| self.0.renew(id, command))
+    }
+    fn release(&self, id: KeyId, command: ReleaseKey, levels: Levels) -> BoxFuture<'static, Result<KeyReply<()>, KeyStoreFailure>> {
+        self.guarded(|| self.0.release(id, command, levels))
+    }
+    fn inspect(&self, id: KeyId) -> BoxFuture<'static, Result<Option<KeyRecord>, KeyStoreFailure>> {
+        self.guarded(|| self.0.inspect(id))
+    }
+    fn sweep(&self, records_max: usize) -> BoxFuture<'static, Result<Swept, KeyStoreFailure>> {
+        self.0.sweep(records_max)
+    }
+    fn status(&self) -> KeyStoreStatus {
+        self.0.status()
+    }
+}
+
+fn handler(_: usize, _: http::Request<axum::body::Body>) -> Handled {
+    Box::pin(async { respond(201, "charged") })
+}
+
+fn house(policy: Policy) -> (House, Arc<Faults>) {
+    let faults = Arc::new(Faults::default());
+    (House::with_store(Arc::new(Faulty(memory(), faults.clone())), Secrets::new([1; 32]), policy, handler), faults)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_whose_reply_was_lost_is_found_again_by_its_owner() {
+    let (house, faults) = house(Policy::ietf());
+    faults.registrations_lost.store(2, Ordering::SeqCst);
+    let told = house.post("k", "{}").await;
+    assert_eq!((told.status, house.runs()), (201, 1));
+    assert!(house.post("k", "{}").await.is_replay());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_is_down_refuses_or_lets_through_by_route() {
+    for (store_down, status, runs) in [(StoreDown::Closed, 503, 0), (StoreDown::Open, 201, 1)] {
+        let (house, faults) = house(Policy { store_down, ..Policy::ietf() });
+        faults.down.store(1, Ordering::SeqCst);
+        let told = house.post("k", "{}").await;
+        assert_eq!((told.status, house.runs()), (status, runs));
+        if store_down == StoreDown::Closed {
+            assert_eq!((told.code().as_str(), told.header("retry-after")), ("key_store_unavailable", Some("1")));
+            assert_eq!(house.post("k", "{}").await.status, 201, "and nothing was left behind");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_keeps_failing_is_left_alone_for_a_while() {
+    let (house, faults) = house(Policy::ietf());
+    faults.down.store(u32::MAX, Ordering::SeqCst);
+    for _ in 0..50 {
+        assert_eq!(house.post("k", "{}").await.status, 503);
+    }
+    assert_eq!(faults.asked.load(Ordering::SeqCst), 5);
+    faults.down.store(0, Ordering::SeqCst);
+    tokio::time::sleep(std::time::Duration::from_secs(6)).await;
+    assert_eq!(house.post("k", "{}").await.status, 201);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_hard_to_keep_is_tried_again() {
+    let (house, faults) = house(Policy::ietf());
+    faults.completions_down.store(3, Ordering::SeqCst);
+    assert_eq!(house.post("k", "{}").await.status, 201);
+    assert!(house.post("k", "{}").await.is_replay());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_could_not_be_kept_does_not_free_the_key() {
+    let (house, faults) = house(Policy::ietf());
+    faults.completions_down.store(u32::MAX, Ordering::SeqCst);
+    assert_eq!(house.post("k", "{}").await.status, 201, "the first caller gets what happened");
+    tokio::time::sleep(std::time::Duration::from_secs(120)).await;
+    assert_eq!(house.post("k", "{}").await.code(), "outcome_unknown");
+    assert_eq!(house.runs(), 1);
+}
