@@ -23,14 +23,14 @@ pub struct MemoryBounds {
     /// Records. At the bound new claims are refused, and none is thrown away.
     pub records_max: u64,
     /// Bytes of all answers together. At the bound new claims are refused.
-    pub answer_bytes_max: u64,
+    pub answers_bytes_max: u64,
     /// Bytes of one answer.
-    pub one_answer_bytes_max: u64,
+    pub answer_bytes_max: u64,
 }
 
 impl Default for MemoryBounds {
     fn default() -> Self {
-        Self { records_max: 1_000_000, answer_bytes_max: 256 << 20, one_answer_bytes_max: 1 << 20 }
+        Self { records_max: 1_000_000, answers_bytes_max: 256 << 20, answer_bytes_max: 1 << 20 }
     }
 }
 
@@ -143,7 +143,7 @@ impl MemoryStore {
     /// Counts one more record, if there is room for it.
     fn make_room(&self, part: &mut Part, at_ms: i64) -> Result<(), KeyStoreFailure> {
         let has_room = || self.records.load(Ordering::Relaxed) < self.bounds.records_max;
-        let has_bytes = || self.answer_bytes.load(Ordering::Relaxed) < self.bounds.answer_bytes_max;
+        let has_bytes = || self.answer_bytes.load(Ordering::Relaxed) < self.bounds.answers_bytes_max;
         if !has_room() || !has_bytes() {
             self.sweep_part(part, FREED_AT_BOUND, at_ms);
         }
@@ -163,7 +163,7 @@ impl MemoryStore {
     ) -> Result<KeyReply<Completion>, KeyStoreFailure> {
         self.check_levels(levels)?;
         let length = (bytes.head.len() + bytes.body.len()) as u64;
-        if length > self.bounds.one_answer_bytes_max || !bytes.fit(&command.answer) {
+        if length > self.bounds.answer_bytes_max || !bytes.fit(&command.answer) {
             return Err(KeyStoreFailure::BytesRefused);
         }
         let mut part = self.part_of(&id);
@@ -171,7 +171,7 @@ impl MemoryStore {
         let slot = part.slots.get_mut(&id);
         let decision = command.decide(slot.as_ref().map(|slot| &slot.record), at_ms);
         if let (Some(_), Some(slot), BodyKept::Whole) = (&decision.change, &slot, command.answer.body) {
-            let counted = |held: u64| held.checked_add(length).filter(|held| *held <= self.bounds.answer_bytes_max);
+            let counted = |held: u64| held.checked_add(length).filter(|held| *held <= self.bounds.answers_bytes_max);
             if self.answer_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, counted).is_err() {
                 return Err(KeyStoreFailure::Full);
             }
@@ -253,7 +253,7 @@ impl KeyStore for MemoryStore {
     }
 
     fn answer_bytes_max(&self) -> u64 {
-        self.bounds.one_answer_bytes_max
+        self.bounds.answer_bytes_max
     }
 
     fn register(
@@ -309,7 +309,7 @@ impl KeyStore for MemoryStore {
             records: self.records.load(Ordering::Relaxed),
             records_max: self.bounds.records_max,
             answer_bytes: self.answer_bytes.load(Ordering::Relaxed),
-            answer_bytes_max: self.bounds.answer_bytes_max,
+            answer_bytes_max: self.bounds.answers_bytes_max,
             lapsed: self.lapsed.load(Ordering::Relaxed),
         }
     }

@@ -3,13 +3,16 @@
 use nevertwice_core::fields::Malformed;
 use nevertwice_core::limits::KEY_HEAD_BYTES_MAX;
 
+/// The name and the value of one header line.
+pub type Line<'a> = (&'a [u8], &'a [u8]);
+
 /// Lines of one answer, at most.
 pub const LINES_MAX: usize = 256;
 
 /// The header lines of an answer: a count of 2 bytes, then for each line the name and the value, each with 2 bytes of length before
 /// it, all little-endian. None if there are more than [`LINES_MAX`], or they are longer than [`KEY_HEAD_BYTES_MAX`] together.
 #[must_use]
-pub fn encode_lines<'a>(lines: impl IntoIterator<Item = (&'a [u8], &'a [u8])>) -> Option<Vec<u8>> {
+pub fn encode_lines<'a>(lines: impl IntoIterator<Item = Line<'a>>) -> Option<Vec<u8>> {
     let mut bytes = vec![0, 0];
     let mut count = 0_u16;
     for (name, value) in lines {
@@ -33,7 +36,7 @@ pub fn encode_lines<'a>(lines: impl IntoIterator<Item = (&'a [u8], &'a [u8])>) -
 ///
 /// # Errors
 /// If they are not exactly what [`encode_lines`] writes.
-pub fn decode_lines(bytes: &[u8]) -> Result<Vec<(&[u8], &[u8])>, Malformed> {
+pub fn decode_lines(bytes: &[u8]) -> Result<Vec<Line<'_>>, Malformed> {
     let (count, mut rest) = bytes.split_first_chunk().ok_or(Malformed::CutShort)?;
     let count = usize::from(u16::from_le_bytes(*count));
     if count > LINES_MAX || bytes.len() > KEY_HEAD_BYTES_MAX as usize {
@@ -49,7 +52,7 @@ pub fn decode_lines(bytes: &[u8]) -> Result<Vec<(&[u8], &[u8])>, Malformed> {
     if rest.is_empty() { Ok(lines) } else { Err(Malformed::Trailing) }
 }
 
-fn part(bytes: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
+fn part(bytes: &[u8]) -> Result<Line<'_>, Malformed> {
     let (length, rest) = bytes.split_first_chunk().ok_or(Malformed::CutShort)?;
     rest.split_at_checked(usize::from(u16::from_le_bytes(*length))).ok_or(Malformed::CutShort)
 }

@@ -14,4 +14,4 @@ pub use layout::{
     DecodeError, ENTRY_BYTES_MAX, ENTRY_VERSION, EntryHead, KEY_RECORD_VERSION, RECORD_VERSION, decode_entry, decode_entry_head,
     decode_key_record, decode_record, encode_entry, encode_key_record, encode_record,
 };
-pub use lines::{LINES_MAX, decode_lines, encode_lines};
+pub use lines::{LINES_MAX, Line, decode_lines, encode_lines};

@@ -195,7 +195,8 @@ fn a_clock_that_goes_back_takes_nothing_back() {
 
 #[test]
 fn settings_outside_their_ranges_are_refused_and_named() {
-    let cases: [(&str, fn(&mut RegisterKey)); 5] = [
+    type Spoil = fn(&mut RegisterKey);
+    let cases: [(&str, Spoil); 5] = [
         ("retention_ms", |command| command.retention_ms = RETENTION_MS_MIN - 1),
         ("retention_ms", |command| command.retention_ms = i64::MAX),
         ("lease_ms", |command| command.lease_ms = -1),

@@ -20,9 +20,9 @@ impl Subject for Memory {
     }
 }
 
-fn memory(records_max: u64, answer_bytes_max: u64) -> Memory {
+fn memory(records_max: u64, answers_bytes_max: u64) -> Memory {
     let clock = Arc::new(SetClock::default());
-    let bounds = MemoryBounds { records_max, answer_bytes_max, one_answer_bytes_max: 4_096 };
+    let bounds = MemoryBounds { records_max, answers_bytes_max, answer_bytes_max: 4_096 };
     Memory(Arc::new(MemoryStore::with_clock(bounds, clock.clone())), clock)
 }
 

@@ -1,0 +1,86 @@
+//! The fingerprint of a whole request.
+
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName};
+use nevertwice_api::fingerprint::canonical_json;
+use sha2::{Digest as _, Sha256};
+
+use super::{form, json, multipart};
+use crate::{Query, Scope};
+
+/// The version of the fingerprint; it is part of each.
+pub const FINGERPRINT_VERSION: u8 = 1;
+
+/// What of a request counts, beside its path, its query and its body.
+#[derive(Clone, Debug, Default)]
+pub struct FingerprintRules {
+    /// JSON pointers (RFC 6901): if there are any, of a JSON body only these count.
+    pub json_include: Vec<String>,
+    /// JSON pointers that do not count.
+    pub json_exclude: Vec<String>,
+    /// Headers that count.
+    pub headers: Vec<HeaderName>,
+}
+
+/// A digest over parts that can't run together.
+struct Parted(Sha256);
+
+impl Parted {
+    fn add(&mut self, part: &[u8]) {
+        self.0.update((part.len() as u64).to_le_bytes());
+        self.0.update(part);
+    }
+}
+
+/// The fingerprint of a request with that body.
+pub(crate) fn of_request(parts: &Parts, body: &[u8], rules: &FingerprintRules, scope: Scope, query: &Query) -> [u8; 32] {
+    let mut digest = Parted(Sha256::new());
+    digest.0.update([FINGERPRINT_VERSION]);
+    digest.add(parts.method.as_str().as_bytes());
+    if scope == Scope::Principal {
+        digest.add(parts.uri.path().as_bytes());
+        digest.add(&query.chosen(parts.uri.query().unwrap_or_default()));
+    }
+    for name in &rules.headers {
+        digest.add(name.as_str().as_bytes());
+        digest.add(&(parts.headers.get_all(name).iter().count() as u64).to_le_bytes());
+        parts.headers.get_all(name).iter().for_each(|value| digest.add(value.as_bytes()));
+    }
+    add_body(&mut digest, &parts.headers, body, rules);
+    digest.0.finalize().into()
+}
+
+fn add_body(digest: &mut Parted, headers: &HeaderMap, body: &[u8], rules: &FingerprintRules) {
+    let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let is_encoded = headers.get_all(CONTENT_ENCODING).iter().any(|value| !value.as_bytes().eq_ignore_ascii_case(b"identity"));
+    if !is_encoded {
+        if (essence == "application/json" || essence.ends_with("+json"))
+            && let Ok(canonical) = canonical_json(body)
+        {
+            digest.add(b"json");
+            return digest.add(&json::chosen(&canonical, rules));
+        }
+        if essence == "application/x-www-form-urlencoded" {
+            digest.add(b"form");
+            return form::fields(body).iter().for_each(|(name, value)| {
+                digest.add(name);
+                digest.add(value);
+            });
+        }
+        if essence == "multipart/form-data"
+            && let Some(found) = multipart::parts(media_type, body)
+        {
+            digest.add(b"multipart");
+            return found.iter().for_each(|part| {
+                digest.add(&part.head);
+                digest.add(part.content);
+            });
+        }
+    }
+    digest.add(b"bytes");
+    digest.add(essence.as_bytes());
+    headers.get_all(CONTENT_ENCODING).iter().for_each(|value| digest.add(value.as_bytes()));
+    digest.add(body);
+}
