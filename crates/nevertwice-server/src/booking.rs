@@ -7,21 +7,31 @@
 use std::sync::Arc;
 
 use nevertwice_api::wire::{Admission, BookingAnswer};
-use nevertwice_api::{Answer, Levels, wire};
-use nevertwice_core::{BookingState, BookingView, Command, Decision, Entry, Event, Rejection, ShardId};
+use nevertwice_api::{Answer, ErrorCode, Levels, wire};
+use nevertwice_core::{BookingState, BookingView, Command, Decision, Entry, Event, Principal, Rejection, ShardId};
 
 use crate::app::App;
 use crate::convert;
 use crate::payment::{self, BookingNow};
 use crate::refusal::Refusal;
 
-/// Admits a candidate, and sees to it that there is a payment.
-pub(crate) async fn book(app: &Arc<App>, sale: ShardId, command: Command, levels: Levels) -> Result<BookingAnswer, Refusal> {
+/// Admits a candidate, and sees to it that there is a payment. `person` is who asks for itself: a booking that was made on behalf
+/// of somebody else is not shown to it.
+pub(crate) async fn book(
+    app: &Arc<App>,
+    sale: ShardId,
+    command: Command,
+    levels: Levels,
+    person: Option<Principal>,
+) -> Result<BookingAnswer, Refusal> {
     let origin = command.origin.clone();
     let Answer { decision, position, levels: reached } = app.submit(sale.clone(), command, levels).await?;
     let (entry, replayed) = match decision {
         Decision::Accepted(entry) => (entry, false),
         Decision::Replayed(entry) => (entry, true),
+        Decision::Rejected(Rejection::AlreadyBooked { booking }) if person.is_some_and(|person| person != booking.principal) => {
+            return Err(booked_by_another().at(position));
+        }
         Decision::Rejected(Rejection::AlreadyBooked { booking }) => {
             let now = BookingNow { view: *booking, position, levels: reached };
             let now = payment::ensure(app, &sale, now, levels, origin.as_deref()).await?;
@@ -44,6 +54,14 @@ pub(crate) async fn book(app: &Arc<App>, sale: ShardId, command: Command, levels
         levels: now.levels.iter().collect(),
         state: wire::Booking::from(&now.view),
     })
+}
+
+fn booked_by_another() -> Refusal {
+    Refusal::new(
+        ErrorCode::AlreadyBooked,
+        "The candidate has a live booking, made on behalf of another principal",
+        "Ask as whoever booked, or ask the operator",
+    )
 }
 
 /// The booking that an admission has just made.

@@ -75,7 +75,9 @@ fn one(found: &Found, is_remembered: bool) -> String {
 }
 
 fn nothing(finding: &Finding, attempts: &wire::Attempts) -> String {
-    let mut says = if finding.first_batch <= 1 {
+    let mut says = if !finding.is_read_to_end() {
+        "No entry with this key is in what could be read of the journal: whether it happened is not known.".to_owned()
+    } else if finding.first_batch <= 1 {
         "No entry was ever made with this key, so it never happened; a retry now is decided anew.".to_owned()
     } else {
         format!(

@@ -6,6 +6,11 @@ use utoipa::ToSchema;
 
 use super::{Envelope, Problem};
 
+/// Reads a member that may be absent but not null: a null that somebody's code made of a lost bound must not lift the bound.
+fn bounded<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    i64::deserialize(deserializer).map(Some)
+}
+
 /// What a market lets through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -304,13 +309,16 @@ pub struct PlaceOrder {
     /// How many shares.
     pub quantity: i64,
     /// The worst price for the last share.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "bounded", skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub limit_price: Option<i64>,
     /// The average price per share that was expected, before the fee; it goes with `max_slippage_bps`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "bounded", skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub expected_price: Option<i64>,
     /// How far, in basis points, the notional may be from what was expected; it goes with `expected_price`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "bounded", skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub max_slippage_bps: Option<i64>,
 }
 

@@ -39,10 +39,11 @@ pub(crate) async fn book(call: Box<Call>) -> Result<Reply, Refusal> {
     }
     let admit = core::Admit { candidate, email, level };
     let command = call.of(intent, admit);
-    let CommandCall { app, levels, .. } = call;
+    let CommandCall { app, levels, caller, .. } = call;
+    let person = (caller.role == Role::Principal).then_some(caller.principal);
     let steps = {
         let app = Arc::clone(&app);
-        async move { booking::book(&app, sale, command, levels).await }
+        async move { booking::book(&app, sale, command, levels, person).await }
     };
     let answer = app.see_through(steps).await?;
     Ok(Reply::command(&answer, StatusCode::CREATED, answer.replayed)?.at(answer.result.position.parse().ok()))

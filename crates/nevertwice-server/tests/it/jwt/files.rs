@@ -67,7 +67,7 @@ async fn a_bad_file_changes_nothing_and_is_shown() {
         let text = house.send(with_jwt(Ask::get("/metrics"), operator)).await.text;
         text.lines().any(|line| line == name)
     };
-    for (number, bad) in ["", "{}", "{\"keys\":[]}", "{\"keys\":[{\"kty\":\"oct\",\"k\":\"AAAA\"}]}"].into_iter().enumerate() {
+    for (number, bad) in ["", "{}", "{\"keys\":[{\"kty\":\"oct\",\"k\":\"AAAA\"}]}"].into_iter().enumerate() {
         fs::write(issuer.jwks_file(), bad).expect("it can be written");
         house.reload().await;
         assert_eq!(code(&house, issuer.good(By::Es256)).await, LET_IN, "{bad}");
@@ -79,6 +79,16 @@ async fn a_bad_file_changes_nothing_and_is_shown() {
     assert!(metric("nevertwice_reload_refused{file=\"jwt\"} 0").await);
     assert_eq!(code(&house, issuer.good(By::Es256)).await, "credentials_invalid", "the key is gone");
     assert_eq!(code(&house, issuer.good(By::EdDsa)).await, LET_IN);
+}
+
+#[tokio::test]
+async fn a_set_whose_last_key_is_taken_out_lets_nobody_in() {
+    let issuer = TestIssuer::new();
+    let house = House::configured(|config| issuer.configure(config)).await;
+    assert_eq!(code(&house, issuer.good(By::Es256)).await, LET_IN);
+    fs::write(issuer.jwks_file(), "{\"keys\":[]}").expect("it can be written");
+    house.reload().await;
+    assert_eq!(code(&house, issuer.good(By::Es256)).await, "credentials_invalid");
 }
 
 #[tokio::test]

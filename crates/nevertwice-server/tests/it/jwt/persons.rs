@@ -77,6 +77,22 @@ async fn a_person_trades_with_its_own_account_alone() {
 }
 
 #[tokio::test]
+async fn a_booking_of_somebody_else_is_not_shown_to_who_knows_its_code() {
+    let fair = Fair::open(|_| {}).await;
+    let book = |who: &'static str, key: &'static str| {
+        let ask = Ask::post("/v1/sales/s/bookings", key, json!({"code": "A1", "level": "n"}).to_string());
+        fair.send(who, ask)
+    };
+    assert_eq!(book("ann", "1").await.status, 201);
+    let own = book("ann", "2").await;
+    assert_eq!((own.code().as_str(), own.json()["figures"]["booking"]["seat"].clone()), ("already_booked", json!(1)));
+    let strange = book("eve", "1").await;
+    assert_eq!((strange.status, strange.code().as_str()), (409, "already_booked"));
+    assert_eq!(strange.json()["figures"]["booking"], Value::Null, "{}", strange.json());
+    assert!(!strange.json().to_string().contains("payments"), "{}", strange.json());
+}
+
+#[tokio::test]
 async fn a_batch_of_a_person_is_for_that_person() {
     let fair = Fair::open(|_| {}).await;
     let line = |key: &str, principal: Option<&str>, account: &str| {
