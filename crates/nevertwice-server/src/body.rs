@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
 use nevertwice_api::{ErrorCode, Failure};
 use serde::Deserialize;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::app::App;
 use crate::named::Named;
@@ -18,9 +18,16 @@ const DISCARD_MAX: usize = 1 << 20;
 /// Reads the whole body.
 pub(crate) async fn read(app: &App, body: Body, headers: &HeaderMap, bytes_max: usize) -> Result<Bytes, Refusal> {
     let within = app.limits.request_read;
+    if is_announced_too_large(headers, bytes_max) {
+        // Who waits to be told to go on is told not to; whoever sends already gets to read why.
+        if !headers.contains_key(header::EXPECT) {
+            let _read_or_not = timeout(within, discard(body, 0)).await;
+        }
+        return Err(too_large(bytes_max));
+    }
     tokio::select! {
         biased;
-        collected = collect(body, headers, bytes_max) => collected,
+        collected = collect(body, bytes_max) => collected,
         () = app.last_call() => Err(Failure::ShuttingDown.into()),
         () = sleep(within) => Err(Refusal::new(
             ErrorCode::RequestTimeout,
@@ -30,12 +37,12 @@ pub(crate) async fn read(app: &App, body: Body, headers: &HeaderMap, bytes_max: 
     }
 }
 
-async fn collect(mut body: Body, headers: &HeaderMap, bytes_max: usize) -> Result<Bytes, Refusal> {
-    let declared = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if declared.is_some_and(|length| length > bytes_max as u64) {
-        discard(body, 0).await;
-        return Err(too_large(bytes_max));
-    }
+fn is_announced_too_large(headers: &HeaderMap, bytes_max: usize) -> bool {
+    let announced = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    announced.is_some_and(|length| length > bytes_max as u64)
+}
+
+async fn collect(mut body: Body, bytes_max: usize) -> Result<Bytes, Refusal> {
     // Nearly always the whole body lies in one piece, which is not copied.
     let mut first: Option<Bytes> = None;
     let mut joined = BytesMut::new();

@@ -39,6 +39,18 @@ async fn a_body_that_is_too_large() {
 }
 
 #[tokio::test]
+async fn a_body_that_is_announced_too_large_and_never_comes_is_too_large_all_the_same() {
+    let house = House::configured(|config| config.request_read_ms = 50).await.with_market().await;
+    for expect in ["", "expect: 100-continue\r\n"] {
+        let head = format!(
+            "POST {ORDERS} HTTP/1.1\r\nhost: localhost\r\nidempotency-key: a\r\ncontent-type: application/json\r\ncontent-length: 3000000\r\n{expect}\r\n"
+        );
+        let answer = send_bytes(house.addr, head.as_bytes()).await;
+        assert_eq!((answer.status, answer.code().as_str()), (413, "body_too_large"), "{expect}");
+    }
+}
+
+#[tokio::test]
 async fn a_head_that_is_too_large() {
     let house = House::open().await.with_market().await;
     let ask = || Ask::post(ORDERS, "a", order());
