@@ -7,27 +7,35 @@ use std::fmt;
 
 use nevertwice_core::{IdempotencyKey, TextError};
 
-/// Why a line holds no key.
+/// Why a line holds no key. `Display` is a sentence without its full stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyHeaderError {
     /// The key is empty, too long, or has a character that is not visible ASCII.
     Text(TextError),
-    /// A bare value with a comma: a list.
+    /// A comma outside of quotes: more than one value.
     List,
-    /// Quotes or escapes that are not those of a structured string.
-    Quotes,
+    /// A bare value with a quote in it.
+    Quote,
+    /// A backslash before something else than a quote or a backslash.
+    Escape,
+    /// The closing quote is missing.
+    Unclosed,
     /// Something follows the closing quote.
     Trailing,
 }
 
 impl fmt::Display for KeyHeaderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Text(error) => write!(f, "the idempotency key is none: {error}"),
-            Self::List => f.write_str("the Idempotency-Key header is a list"),
-            Self::Quotes => f.write_str("the idempotency key is ill-quoted"),
-            Self::Trailing => f.write_str("something follows the closing quote of the idempotency key"),
-        }
+        f.write_str(match self {
+            Self::Text(TextError::Empty) => "The idempotency key is empty",
+            Self::Text(TextError::TooLong { .. }) => "The idempotency key is longer than 255 characters",
+            Self::Text(TextError::Character { .. }) => "The idempotency key has a character that is not visible ASCII",
+            Self::List => "The Idempotency-Key header is a list",
+            Self::Quote => "The idempotency key is ill-quoted: a bare one has no quotes",
+            Self::Escape => "The idempotency key is ill-quoted: only a quote and a backslash are escaped",
+            Self::Unclosed => "The idempotency key is ill-quoted: the closing quote is missing",
+            Self::Trailing => "The idempotency key is ill-quoted: something follows the closing quote",
+        })
     }
 }
 
@@ -44,7 +52,7 @@ pub fn parse(line: &[u8]) -> Result<IdempotencyKey, KeyHeaderError> {
     let Some(quoted) = text.strip_prefix('"') else {
         return match text.bytes().find(|byte| matches!(byte, b',' | b'"')) {
             Some(b',') => Err(KeyHeaderError::List),
-            Some(_) => Err(KeyHeaderError::Quotes),
+            Some(_) => Err(KeyHeaderError::Quote),
             None => IdempotencyKey::new(text).map_err(KeyHeaderError::Text),
         };
     };
@@ -55,14 +63,15 @@ pub fn parse(line: &[u8]) -> Result<IdempotencyKey, KeyHeaderError> {
             Some('"') => break,
             Some('\\') => match rest.next() {
                 Some(escaped @ ('"' | '\\')) => key.push(escaped),
-                _ => return Err(KeyHeaderError::Quotes),
+                _ => return Err(KeyHeaderError::Escape),
             },
             Some(plain) => key.push(plain),
-            None => return Err(KeyHeaderError::Quotes),
+            None => return Err(KeyHeaderError::Unclosed),
         }
     }
-    if !rest.as_str().is_empty() {
-        return Err(KeyHeaderError::Trailing);
+    match rest.as_str().trim_start_matches([' ', '\t']).chars().next() {
+        None => IdempotencyKey::new(&key).map_err(KeyHeaderError::Text),
+        Some(',') => Err(KeyHeaderError::List),
+        Some(_) => Err(KeyHeaderError::Trailing),
     }
-    IdempotencyKey::new(&key).map_err(KeyHeaderError::Text)
 }

@@ -7,8 +7,8 @@ use http::request::Parts;
 use http::{Request, Response};
 use http_body::Body;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use nevertwice_api::ErrorCode;
 use nevertwice_api::key_header::{self, KeyHeaderError};
+use nevertwice_api::{AnswerBytes, ErrorCode, KeyStoreFailure};
 use nevertwice_core::IdempotencyKey;
 use nevertwice_core::keys::{BodyKept, KeyId, KeyRejection, LapsePolicy, RegisterKey};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -189,8 +189,7 @@ where
             let (refusal, outcome) = of_rejection(&rejection, at_ms, policy);
             return refused(refusal, outcome);
         }
-        Err(failure) if policy.store_down == StoreDown::Open => {
-            let _ = failure;
+        Err(KeyStoreFailure::Unavailable | KeyStoreFailure::OutcomeUnknown) if policy.store_down == StoreDown::Open => {
             ended(Outcome::StoreDownOpen);
             let mut service = service;
             return service.call(Request::from_parts(parts, B::from(body))).await.map(|response| response.map(KeysBody::passed));
@@ -213,7 +212,7 @@ where
             }
             Became::Nothing => {}
             Became::Done => {
-                claims.complete(&nevertwice_api::AnswerBytes::tombstone(200, 0), &nevertwice_api::AnswerBytes::default()).await;
+                claims.complete(&AnswerBytes::tombstone(200, 0), &AnswerBytes::default()).await;
                 let detail = "The request was carried out, and its answer is lost. It is not run again.";
                 return refused(Refusal::new(ErrorCode::AnswerNotKept, detail), Outcome::ReplayOfTombstone);
             }
@@ -227,7 +226,7 @@ where
 }
 
 /// Asks only whether the key is used for something else: under the policy that takes nothing over, by an owner that never runs.
-async fn peek(keys: &Keys, meant: &Meant, command: &RegisterKey) -> Result<Claimed, nevertwice_api::KeyStoreFailure> {
+async fn peek(keys: &Keys, meant: &Meant, command: &RegisterKey) -> Result<Claimed, KeyStoreFailure> {
     for id in &meant.ids {
         if let Some(record) = keys.ask("inspect", || keys.store.inspect(*id)).await? {
             let at_ms = record.changed_at;
@@ -236,7 +235,7 @@ async fn peek(keys: &Keys, meant: &Meant, command: &RegisterKey) -> Result<Claim
             }
         }
     }
-    Err(nevertwice_api::KeyStoreFailure::Unavailable)
+    Err(KeyStoreFailure::Unavailable)
 }
 
 pub(crate) fn unknown(policy: &Policy) -> Refusal {

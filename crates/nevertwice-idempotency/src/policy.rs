@@ -64,7 +64,7 @@ pub enum Oversize {
     },
 }
 
-/// What happens when the store can't be used.
+/// What happens when the store can't be used. One that is full can be: it refuses whatever this says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreDown {
     /// The request is refused, retryable. Nothing runs twice.

@@ -96,10 +96,11 @@ where
         Read::Broken => (None, true),
     };
     let outcome = match (effect, is_broken) {
-        (Effect::Nothing, _) => {
-            note(keys, route, claims.release().await);
-            Outcome::Freed
-        }
+        (Effect::Nothing, _) => match note(keys, route, claims.release().await) {
+            Changed::Done => Outcome::Freed,
+            // Nothing has happened, and the key can't be told so: it ends as a lapsed lease.
+            _ => Outcome::Unknown,
+        },
         (Effect::Unknown, _) | (Effect::Kept, true) => {
             lapse(keys, route, &claims).await;
             Outcome::Unknown

@@ -81,8 +81,15 @@ fn too_large(bytes_max: usize) -> Refusal {
         .figure("body_bytes_max", bytes_max)
 }
 
-/// Refuses a body of another media type.
+/// Refuses a body of another media type, or one in an encoding: none is taken off here.
 pub(crate) fn check_media_type(headers: &HeaderMap, allowed: &[&str]) -> Result<(), Refusal> {
+    if headers.get_all(header::CONTENT_ENCODING).iter().any(|line| !line.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        return Err(Refusal::new(
+            ErrorCode::MediaTypeUnsupported,
+            "The Content-Encoding header names an encoding, and this server takes none",
+            "Send the body as it is",
+        ));
+    }
     let mut lines = headers.get_all(header::CONTENT_TYPE).iter();
     if let (Some(line), None) = (lines.next(), lines.next())
         && let Ok(text) = line.to_str()

@@ -1,12 +1,11 @@
 //! The headers that make a request an intent.
 //!
-//! `Idempotency-Key` follows the IETF draft: a structured string (RFC 8941, in double quotes), or the bare key, which many
-//! clients send. Both spellings are the same key. One header line with one key: whatever could be two keys to somebody is
-//! refused.
+//! One header line with one key, as [`key_header`] reads it: whatever could be two keys to somebody is refused.
 
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::HeaderMap;
+use nevertwice_api::key_header::{self, KeyHeaderError};
 use nevertwice_api::{ErrorCode, Level, Levels};
-use nevertwice_core::{IdempotencyKey, TextError};
+use nevertwice_core::IdempotencyKey;
 
 use crate::refusal::Refusal;
 
@@ -27,60 +26,20 @@ pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<IdempotencyKey, Ref
     if lines.next().is_some() {
         return Err(invalid_key("The Idempotency-Key header came more than once"));
     }
-    read_key(line).map_err(invalid_key)
+    key_header::parse(line.as_bytes()).map_err(|error| invalid_key(&error.to_string()))
 }
 
 /// Checks a key that did not come in a header.
 pub(crate) fn plain_key(text: &str) -> Result<IdempotencyKey, Refusal> {
-    IdempotencyKey::new(text).map_err(|error| invalid_key(key_error(error)))
+    IdempotencyKey::new(text).map_err(|error| invalid_key(&KeyHeaderError::Text(error).to_string()))
 }
 
-fn invalid_key(wrong: &'static str) -> Refusal {
+fn invalid_key(wrong: &str) -> Refusal {
     Refusal::new(
         ErrorCode::IdempotencyKeyInvalid,
         wrong,
         "Send one key of 1 to 255 visible ASCII characters, in double quotes or bare; a bare one has no commas and no quotes",
     )
-}
-
-const fn key_error(error: TextError) -> &'static str {
-    match error {
-        TextError::Empty => "The idempotency key is empty",
-        TextError::TooLong { .. } => "The idempotency key is longer than 255 characters",
-        TextError::Character { .. } => "The idempotency key has a character that is not visible ASCII",
-    }
-}
-
-fn read_key(line: &HeaderValue) -> Result<IdempotencyKey, &'static str> {
-    let text = std::str::from_utf8(line.as_bytes()).map_err(|_| "The idempotency key has a character that is not visible ASCII")?;
-    let text = text.trim_matches([' ', '\t']);
-    let Some(quoted) = text.strip_prefix('"') else {
-        if text.contains(',') {
-            return Err("The Idempotency-Key header is a list");
-        }
-        if text.contains('"') {
-            return Err("The idempotency key is ill-quoted");
-        }
-        return IdempotencyKey::new(text).map_err(key_error);
-    };
-    let mut key = String::with_capacity(quoted.len());
-    let mut rest = quoted.chars();
-    loop {
-        match rest.next() {
-            Some('"') => break,
-            Some('\\') => match rest.next() {
-                Some(escaped @ ('"' | '\\')) => key.push(escaped),
-                _ => return Err("The idempotency key is ill-quoted: only a quote and a backslash are escaped"),
-            },
-            Some(plain) => key.push(plain),
-            None => return Err("The idempotency key is ill-quoted: the closing quote is missing"),
-        }
-    }
-    match rest.as_str().trim_start_matches([' ', '\t']).chars().next() {
-        None => IdempotencyKey::new(&key).map_err(key_error),
-        Some(',') => Err("The Idempotency-Key header is a list"),
-        Some(_) => Err("The idempotency key is ill-quoted: something follows the closing quote"),
-    }
 }
 
 /// The instant from which on the intent is given up.
@@ -119,45 +78,4 @@ pub(crate) fn level(word: &str) -> Result<Level, Refusal> {
             "Name one of decided, replicated, journaled, ledgered, or leave it out for the shard's own",
         )
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn key(line: &[u8]) -> Result<String, &'static str> {
-        read_key(&HeaderValue::from_bytes(line).unwrap()).map(|key| key.as_str().to_owned())
-    }
-
-    #[test]
-    fn a_key_is_quoted_or_bare() {
-        assert_eq!(key(b"\"8e03978e\"").as_deref(), Ok("8e03978e"));
-        assert_eq!(key(b"8e03978e").as_deref(), Ok("8e03978e"));
-        assert_eq!(key(br#" "a\"b\\c" "#).as_deref(), Ok(r#"a"b\c"#));
-        assert_eq!(key(b"\"a,b\"").as_deref(), Ok("a,b"));
-    }
-
-    #[test]
-    fn whatever_could_be_something_else_is_refused() {
-        for line in [
-            &b""[..],
-            b"  ",
-            b"\"\"",
-            b"a, b",
-            b"a,b",
-            b"\"a\", \"b\"",
-            b"\"a",
-            b"a\"",
-            b"\"a\"b",
-            b"\"a\";p=1",
-            b"\"a\\n\"",
-            b"a b",
-            "\u{e9}".as_bytes(),
-            b"\xff",
-        ] {
-            assert!(key(line).is_err(), "{}", line.escape_ascii());
-        }
-        assert!(key(&[b'k'; 255]).is_ok());
-        assert!(key(&[b'k'; 256]).is_err());
-    }
 }

@@ -67,7 +67,7 @@ impl RestoreArgs {
         let Restored { batch, entries_of_batch, batches_left_out, shards, epoch } = restored;
         writeln!(
             out,
-            "ends with batch {batch}, of which {entries_of_batch} entries; {batches_left_out} batches of the backup are left out"
+            "ends within batch {batch}, with {entries_of_batch} entries of it; {batches_left_out} batches of the backup are left out"
         )?;
         for shard in shards {
             writeln!(out, "{}", shard_line(shard))?;

@@ -67,18 +67,21 @@ fn what_is_not_one_key_is_refused() {
     let long = "k".repeat(256);
     let cases: &[(&[u8], KeyHeaderError)] = &[
         (b"", text(TextError::Empty)),
+        (b"  ", text(TextError::Empty)),
         (b"\"\"", text(TextError::Empty)),
         (long.as_bytes(), text(TextError::TooLong { bytes_max: 255 })),
         (b"a b", text(TextError::Character { at: 1 })),
         ("k\u{e4}".as_bytes(), text(TextError::Character { at: 1 })),
         (b"k\xff", text(TextError::Character { at: 1 })),
         (b"a, b", KeyHeaderError::List),
-        (b"\"a\", \"b\"", KeyHeaderError::Trailing),
+        (b"\"a\", \"b\"", KeyHeaderError::List),
+        (b"a,b", KeyHeaderError::List),
+        (b"\"a\"b", KeyHeaderError::Trailing),
         (b"\"a\";p=1", KeyHeaderError::Trailing),
-        (b"\"a", KeyHeaderError::Quotes),
-        (b"a\"", KeyHeaderError::Quotes),
-        (br#""a\n""#, KeyHeaderError::Quotes),
-        (br#""a\"#, KeyHeaderError::Quotes),
+        (b"\"a", KeyHeaderError::Unclosed),
+        (b"a\"", KeyHeaderError::Quote),
+        (br#""a\n""#, KeyHeaderError::Escape),
+        (br#""a\"#, KeyHeaderError::Escape),
     ];
     for (line, error) in cases {
         assert_eq!(key_header::parse(line), Err(*error), "{}", String::from_utf8_lossy(line));

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use nevertwice_api::{AnswerBytes, BoxFuture, KeyReply, KeyStore, KeyStoreFailure, KeyStoreStatus, Levels, Registered, Swept};
 use nevertwice_core::keys::{CompleteKey, Completion, KeyId, KeyRecord, Lease, RegisterKey, ReleaseKey, RenewLease};
-use nevertwice_idempotency::{MemoryStore, Policy, Secrets, StoreDown};
+use nevertwice_idempotency::{MemoryBounds, MemoryStore, Policy, Secrets, StoreDown};
 
+use crate::clock::PausedClock;
 use crate::house::{Handled, House, memory, respond};
 
 /// How the next operations go wrong.
@@ -120,6 +121,17 @@ async fn a_store_that_is_down_refuses_or_lets_through_by_route() {
             assert_eq!(house.post("k", "{}").await.status, 201, "and nothing was left behind");
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_store_refuses_new_keys_even_where_one_that_is_down_lets_through() {
+    let bounds = MemoryBounds { records_max: 1, ..MemoryBounds::default() };
+    let store = Arc::new(MemoryStore::with_clock(bounds, Arc::new(PausedClock::new())));
+    let house = House::with_store(store, Secrets::new([1; 32]), Policy { store_down: StoreDown::Open, ..Policy::ietf() }, handler);
+    assert_eq!(house.post("a", "{}").await.status, 201);
+    let refused = house.post("b", "{}").await;
+    assert_eq!((refused.status, refused.code().as_str(), house.runs()), (503, "keys_full", 1));
+    assert!(house.post("a", "{}").await.is_replay());
 }
 
 #[tokio::test(start_paused = true)]

@@ -152,12 +152,14 @@ pub(super) fn principal(headers: &HeaderMap) -> Result<Option<Principal>, Refusa
     outside_principal(text).map(Some)
 }
 
+/// Principals with a meaning of their own: the server's own work, the operator's key, and who names nobody.
+pub(super) const RESERVED: &[&str] = &["anyone", "local", OWN_PRINCIPAL, OPERATOR_PRINCIPAL, "reader"];
+
 /// Checks a principal that comes from outside.
 pub(crate) fn outside_principal(text: &str) -> Result<Principal, Refusal> {
-    if text == OWN_PRINCIPAL || text == OPERATOR_PRINCIPAL {
-        return Err(invalid_principal(
-            "The principals `nevertwice` and `operator` belong to the server's own work and to the operator's key",
-        ));
+    if RESERVED.contains(&text) {
+        let reserved = RESERVED.join("`, `");
+        return Err(invalid_principal(format!("The principals `{reserved}` have a meaning of their own, and nobody acts for them")));
     }
     Principal::new(text).map_err(|error| invalid_principal(format!("The principal is not 1 to 128 visible ASCII characters: {error}")))
 }

@@ -51,6 +51,8 @@ pub(crate) async fn promote(call: Box<Call>) -> Result<Reply, Refusal> {
         task.await.map_err(|_| Refusal::internal("a promotion that panicked"))?
     };
     let promoted = call.app.see_through(promotion).await?;
+    // It is no entry of any shard, so the log is where it is told.
+    tracing::warn!(who = call.caller.name.as_str(), from = %call.caller.peer, epoch = promoted.epoch, replayed = promoted.replayed, "promoted");
     Reply::command(&promoted, StatusCode::OK, promoted.replayed)
 }
 

@@ -32,6 +32,8 @@ impl World {
             self.think();
             self.after(gap_us, Event::Ask);
         } else {
+            // Nobody will add a line to the batch: without this it would be waited for until the end of time.
+            self.send_batch();
             self.after(gap_us.max(BUSY_US), Event::Ask);
         }
     }

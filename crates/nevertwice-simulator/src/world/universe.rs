@@ -93,6 +93,9 @@ pub struct World {
     pub(super) counts: Counts,
 }
 
+/// How long a world lasts at most. Most last minutes; one that lasts so long has stopped asking or answering.
+const LIFE_US_MAX: u64 = 20_000_000_000;
+
 impl World {
     /// Runs the world of a plan to its end, and judges it. The trace is returned in either case.
     pub fn run(plan: &Plan, trace: Trace) -> (Result<Counts, Finding>, Trace) {
@@ -144,6 +147,9 @@ impl World {
         self.begin();
         while !self.is_over {
             let Some((at_us, event)) = self.queue.next() else { return Err(Finding::new("nothing will ever happen any more")) };
+            if at_us > LIFE_US_MAX {
+                return Err(Finding::new(format!("it has not come to its end after {} s", LIFE_US_MAX / 1_000_000)));
+            }
             self.move_to(at_us).await;
             self.happen(event)?;
             if !self.inside.is_empty() || self.sweepers.are_out() {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use nevertwice_api::Level;
 use nevertwice_server::StartError;
-use nevertwice_server::config::{Config, Sources, load};
+use nevertwice_server::config::{Config, SECRET_SETTINGS, Sources, load};
 
 use super::finding::{Finding, Grade};
 
@@ -82,7 +82,7 @@ fn judge(config: &Config) -> Vec<Finding> {
 pub(super) fn look_at_file(file: &Path) -> Option<Finding> {
     let names_key = std::fs::read_to_string(file).ok()?.lines().any(|line| {
         let name = line.split('=').next().unwrap_or_default().trim();
-        name.ends_with("_key")
+        SECRET_SETTINGS.contains(&name)
     });
     let mode = mode_of(file)?;
     (names_key && mode & 0o077 != 0).then(|| {
@@ -143,6 +143,7 @@ mod tests {
         for (text, mode, told) in [
             ("operator_key = \"0123456789abcdef\"\n", 0o644, true),
             ("operator_key = \"0123456789abcdef\"\n", 0o600, false),
+            ("tls_key = \"/etc/nevertwice/tls.key\"\n", 0o640, false),
             ("listen = \"127.0.0.1:1\"\n", 0o644, false),
         ] {
             std::fs::write(&file, text).expect("it can be written");

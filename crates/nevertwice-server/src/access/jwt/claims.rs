@@ -5,9 +5,7 @@ use serde::Deserialize;
 use serde_json::Number;
 
 use super::wrong::Wrong;
-
-/// The names that stand for no person: those of the server's own work, of the operator's key, and of callers for nobody.
-const RESERVED: &[&str] = &["anyone", "local", "nevertwice", "operator", "reader"];
+use crate::access::caller::RESERVED;
 
 /// What is demanded of claims.
 #[derive(Clone, Debug)]
