@@ -218,7 +218,7 @@ where
             }
             Became::Unknown => {
                 claims.renew(0).await;
-                return refused(unknown(policy), Outcome::Lapsed);
+                return refused(lapsed(policy), Outcome::Lapsed);
             }
         }
     }
@@ -238,7 +238,14 @@ async fn peek(keys: &Keys, meant: &Meant, command: &RegisterKey) -> Result<Claim
     Err(KeyStoreFailure::Unavailable)
 }
 
+/// To the attempt that ran.
 pub(crate) fn unknown(policy: &Policy) -> Refusal {
+    let detail = "The request began to run, and nobody knows what became of it. Find out before a new key is made.";
+    Refusal::new(ErrorCode::OutcomeUnknown, detail).after(policy.lease_ms)
+}
+
+/// To an attempt that comes after it.
+fn lapsed(policy: &Policy) -> Refusal {
     let detail =
         "An attempt with this key began, and nobody knows what became of it. Nothing was run now. Find out before a new key is made.";
     Refusal::new(ErrorCode::OutcomeUnknown, detail).after(policy.lease_ms)
@@ -256,7 +263,7 @@ fn of_rejection(rejection: &KeyRejection, at_ms: i64, policy: &Policy) -> (Refus
             let refusal = Refusal::new(code, detail).with_status(policy.in_progress_status);
             (refusal.after(lease_expires_at.saturating_sub(at_ms)), Outcome::InProgress)
         }
-        KeyRejection::KeyLapsed { .. } => (unknown(policy), Outcome::Lapsed),
+        KeyRejection::KeyLapsed { .. } => (lapsed(policy), Outcome::Lapsed),
         _ => (Refusal::new(code, format!("{}. Nothing was done.", code.title())), Outcome::Refused),
     }
 }

@@ -25,6 +25,7 @@
 //! The layer sees a [`KeyStore`](nevertwice_api::KeyStore) and never a backend; what it keeps, frees and does not know is in
 //! `docs/keys.md`. It belongs behind authentication, and never decides who may call. It does not retry, and it does not make a
 //! handler's effect and its record one step: between the two a crash leaves an unknown outcome, which it tells instead of hiding.
+//! The request's body must be one that can be made from [`bytes::Bytes`], as axum's can; hyper's `Incoming` and tonic's body can't.
 #![forbid(unsafe_code)]
 
 mod answer;
@@ -55,3 +56,7 @@ pub use memory::{MemoryBounds, MemoryStore};
 pub use observer::{KeyObserver, NoKeyObserver, Outcome};
 pub use policy::{AskWhatBecame, AuthoriseReplay, Became, Oversize, Policy, Query, Route, Routes, Scope, StoreDown};
 pub use run::Generation;
+
+// What a policy and a store are made of, so that whoever uses the layer needs no other crate of ours.
+pub use nevertwice_api::{BoxFuture, KeyStore, Level, Levels};
+pub use nevertwice_core::keys::LapsePolicy;

@@ -126,7 +126,14 @@ fn later_version(text: &str) -> Option<u32> {
 }
 
 fn missing(path: &Path, data: &Path) -> StartError {
-    refuse(path, format!("is missing, and {} holds data that were made with it", data.display()))
+    refuse(
+        path,
+        format!(
+            "is missing, and {} is not empty: if it holds data of this server, they were made with that file; if not, name an empty folder \
+             with `data`",
+            data.display()
+        ),
+    )
 }
 
 fn has_entries(folder: &Path) -> bool {

@@ -42,7 +42,7 @@ pub const WORDS: &[&str] = &[
     "}",
 ];
 
-/// The input is the file. Accepted: at least one key can be used.
+/// The input is the file. Accepted: at least one key can be used, or there are none.
 #[must_use]
 pub fn run(bytes: &[u8]) -> Verdict {
     let text = String::from_utf8_lossy(bytes);
@@ -51,7 +51,7 @@ pub fn run(bytes: &[u8]) -> Verdict {
     match jwks(planted) {
         Ok(keys) => {
             let names: BTreeSet<&(Option<String>, &str)> = keys.iter().collect();
-            assert!(!keys.is_empty() && names.len() == keys.len(), "a `kid` is there twice: {keys:?}");
+            assert_eq!(names.len(), keys.len(), "a `kid` is there twice: {keys:?}");
             assert!(keys.iter().all(|(_, algorithm)| ["RS256", "ES256", "EdDSA"].contains(algorithm)), "{keys:?}");
             // Another reader of JSON finds the same keys in it, and no secret.
             let Ok(value) = serde_json::from_slice::<Value>(planted) else {
@@ -60,6 +60,7 @@ pub fn run(bytes: &[u8]) -> Verdict {
                 return Verdict::Accepted;
             };
             let listed = value["keys"].as_array().expect("a set has keys");
+            assert_eq!(keys.is_empty(), listed.is_empty(), "a set in which no key can be used was taken for an empty one");
             for key in listed {
                 assert!(key["kty"] != "oct" && key["d"].is_null() && key["k"].is_null(), "a secret was taken for a key");
             }
