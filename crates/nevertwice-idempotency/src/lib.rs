@@ -22,7 +22,7 @@
 //! # }
 //! ```
 //!
-//! The layer sees a [`KeyStore`](nevertwice_api::KeyStore) and never a backend; what it keeps, frees and does not know is in
+//! The layer sees a [`KeyStore`] and never a backend; what it keeps, frees and does not know is in
 //! `docs/keys.md`. It belongs behind authentication, and never decides who may call. It does not retry, and it does not make a
 //! handler's effect and its record one step: between the two a crash leaves an unknown outcome, which it tells instead of hiding.
 //! The request's body must be one that can be made from [`bytes::Bytes`], as axum's can; hyper's `Incoming` and tonic's body can't.
