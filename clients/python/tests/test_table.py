@@ -1,0 +1,56 @@
+"""The table that all clients share."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+from nevertwice_client import Done, Failed, Outcome, Unknown
+from nevertwice_client.key import key_of
+from nevertwice_client.request import Request
+from nevertwice_client.retries import retry_after_ms
+
+from .scripted import TABLE, scripted
+
+
+def told(outcome: Outcome) -> dict[str, Any]:
+    if isinstance(outcome, Done):
+        return {"kind": "done", "status": outcome.reply.status, "replayed": outcome.replayed, "attempts": outcome.attempts}
+    if isinstance(outcome, Failed):
+        return {"kind": "failed", "code": outcome.code, "attempts": outcome.attempts}
+    assert isinstance(outcome, Unknown)
+    return {"kind": "unknown", "reason": outcome.reason, "code": outcome.code, "attempts": outcome.attempts}
+
+
+class Table(unittest.TestCase):
+    def test_every_case_ends_as_the_table_says(self) -> None:
+        self.assertGreater(len(TABLE["cases"]), 30)
+        for case in TABLE["cases"]:
+            with self.subTest(case["name"]):
+                client, clock, script = scripted(case["script"], case.get("settings"))
+                expires_at = clock.now + case.get("expires_in_ms", TABLE["expires_in_ms"])
+                intent = client.intent("/charges", {"amount": 3}, expires_at=expires_at)
+                outcome = client.send(intent)
+                expected = dict(case["outcome"])
+                self.assertEqual(expected.pop("state"), intent.state)
+                self.assertEqual(expected, {member: told(outcome)[member] for member in expected})
+                self.assertEqual(case["waits_ms"], clock.waits)
+                self.assertEqual(script.left(), 0)
+                self.assertEqual(case.get("timeouts_ms", script.timeouts), script.timeouts)
+                # Whatever happens, every attempt is the same request with the same key.
+                self.assertLessEqual(len({repr(sent) for sent in script.sent}), 1)
+
+    def test_keys_are_uuids_of_version_7(self) -> None:
+        for case in TABLE["keys"]:
+            self.assertEqual(key_of(case["now_ms"], bytes.fromhex(case["bytes"])), case["key"])
+
+    def test_a_digest_covers_method_path_principal_and_body(self) -> None:
+        for case in TABLE["digests"]:
+            headers = (("principal", case["principal"]),) if case["principal"] else ()
+            self.assertEqual(Request(case["method"], case["path"], headers, case["body"].encode()).digest(), case["digest"])
+
+    def test_retry_after_is_seconds_or_a_date(self) -> None:
+        for case in TABLE["retry_after"]:
+            with self.subTest(case):
+                self.assertEqual(retry_after_ms(case["value"], case.get("date"), TABLE["now_ms"]), case["ms"])
+        self.assertIsNone(retry_after_ms(None, None, 0))
