@@ -1,8 +1,9 @@
 """Each client against the real server, through a relay that loses what it can: as many effects as intents, by the server's own books.
 
-    NVT_SERVER=target/debug/nevertwice python3 -m unittest discover -t clients -s clients/proof
+    cargo xtask clients
 
-``NVT_RUST_ORDERS`` names the example program of the Rust client, and ``NVT_TYPESCRIPT`` the folder of the built TypeScript package.
+It builds what is needed, and tells where it is: ``NVT_SERVER`` is the server's program, ``NVT_NODE`` that which runs JavaScript, and
+``NVT_RUST_ORDERS`` the example of the Rust client.
 """
 
 from __future__ import annotations
@@ -81,6 +82,15 @@ class ExactlyOnce(unittest.TestCase):
         self.assertEqual(told, "", "the client had ended before it was killed")
         self.assertGreater(self.server.read("/v1/markets/cup/instruments/ARG-10")["result"]["net"], 0)
         self.judge(self.finish(self.start(command, environment)))
+
+    def test_typescript(self) -> None:
+        self.judge(self.finish(self.start([program("NVT_NODE"), str(CLIENTS / "typescript/examples/orders.mjs")])))
+
+    def test_rust(self) -> None:
+        self.judge(self.finish(self.start([program("NVT_RUST_ORDERS")])))
+
+    def test_rust_killed_and_started_again(self) -> None:
+        self.killed_and_started_again([program("NVT_RUST_ORDERS")], {})
 
     def test_python(self) -> None:
         self.judge(self.finish(self.start(self.python(), self.python_path())))

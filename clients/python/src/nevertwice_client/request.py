@@ -93,5 +93,5 @@ def invalid(wrong: str) -> ClientError:
 def _encoded(json: Any) -> bytes:
     try:
         return json_text.dumps(json, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise invalid(f"the body is no JSON: {error}") from error
