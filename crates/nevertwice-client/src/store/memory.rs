@@ -1,0 +1,39 @@
+//! A store that forgets with its process.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::{IntentStore, Record, StoreError};
+
+/// Keeps records as long as the process lives.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    records: Mutex<HashMap<String, Record>>,
+}
+
+impl MemoryStore {
+    fn records(&self) -> MutexGuard<'_, HashMap<String, Record>> {
+        // Each change is one step of the map, so a panic elsewhere leaves it whole.
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl IntentStore for MemoryStore {
+    fn get(&self, name: &str) -> Result<Option<Record>, StoreError> {
+        Ok(self.records().get(name).cloned())
+    }
+
+    fn add(&self, name: &str, record: Record) -> Result<Record, StoreError> {
+        Ok(self.records().entry(name.to_owned()).or_insert(record).clone())
+    }
+
+    fn put(&self, name: &str, record: Record) -> Result<(), StoreError> {
+        self.records().insert(name.to_owned(), record);
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> Result<(), StoreError> {
+        self.records().remove(name);
+        Ok(())
+    }
+}
