@@ -73,7 +73,7 @@ class ExactlyOnce(unittest.TestCase):
     def python_path(self) -> dict[str, str]:
         return {"PYTHONPATH": str(CLIENTS / "python/src"), "PYTHONDONTWRITEBYTECODE": "1"}
 
-    def killed_and_started_again(self, command: list[str], environment: dict[str, str]) -> None:
+    def killed_and_started_again(self, command: list[str], environment: dict[str, str], then: list[str] | None = None) -> None:
         self.relay.enough_after = ORDERS
         first = self.start(command, environment)
         self.assertTrue(self.relay.enough.wait(PATIENCE_S), "the client never got so far")
@@ -81,7 +81,7 @@ class ExactlyOnce(unittest.TestCase):
         told, _ = first.communicate()
         self.assertEqual(told, "", "the client had ended before it was killed")
         self.assertGreater(self.server.read("/v1/markets/cup/instruments/ARG-10")["result"]["net"], 0)
-        self.judge(self.finish(self.start(command, environment)))
+        self.judge(self.finish(self.start(then or command, environment)))
 
     def test_typescript(self) -> None:
         self.judge(self.finish(self.start([program("NVT_NODE"), str(CLIENTS / "typescript/examples/orders.mjs")])))
@@ -91,6 +91,10 @@ class ExactlyOnce(unittest.TestCase):
 
     def test_rust_killed_and_started_again(self) -> None:
         self.killed_and_started_again([program("NVT_RUST_ORDERS")], {})
+
+    def test_begun_in_python_and_ended_in_rust(self) -> None:
+        """Both keep their intents in the same form, and take the same bytes for the same request."""
+        self.killed_and_started_again(self.python(), self.python_path(), [program("NVT_RUST_ORDERS")])
 
     def test_python(self) -> None:
         self.judge(self.finish(self.start(self.python(), self.python_path())))
