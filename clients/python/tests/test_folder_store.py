@@ -23,42 +23,48 @@ class Folder(unittest.TestCase):
 
     def test_it_keeps_and_forgets(self) -> None:
         self.assertIsNone(self.store.get("cart"))
-        self.assertEqual(self.store.add("cart", RECORD), RECORD)
+        self.assertTrue(self.store.swap("cart", None, RECORD))
         sent = Record("key-1", 1_790_000_000_000, "00", "sent")
-        self.store.put("cart", sent)
+        self.assertTrue(self.store.swap("cart", RECORD, sent))
         self.assertEqual(FolderStore(self.folder).get("cart"), sent)
-        self.store.remove("cart")
-        self.store.remove("cart")
+        self.assertTrue(self.store.swap("cart", sent, None))
+        self.assertTrue(self.store.swap("cart", None, None))
         self.assertIsNone(self.store.get("cart"))
-        self.assertEqual(list(self.folder.iterdir()), [])
+        self.assertEqual(self.files(), [])
 
-    def test_the_first_record_stays(self) -> None:
-        self.store.add("cart", RECORD)
-        self.assertEqual(self.store.add("cart", Record("key-2", 1, "11", "new")), RECORD)
-        self.assertEqual(len(list(self.folder.iterdir())), 1)
+    def files(self) -> list[Path]:
+        return [path for path in self.folder.iterdir() if path.name != "lock"]
+
+    def test_only_what_was_seen_is_replaced(self) -> None:
+        other = Record("key-2", 1, "11", "new")
+        self.assertFalse(self.store.swap("cart", RECORD, other))
+        self.store.swap("cart", None, RECORD)
+        for old, new in ((None, other), (other, RECORD), (other, None), (None, None)):
+            self.assertFalse(self.store.swap("cart", old, new))
+        self.assertEqual((self.store.get("cart"), len(self.files())), (RECORD, 1))
 
     def test_of_many_at_once_one_comes_first(self) -> None:
-        kept: list[str] = []
+        first: list[bool] = []
 
         def add(index: int) -> None:
-            kept.append(FolderStore(self.folder).add("cart", Record(f"key-{index}", 1, "00", "new")).key)
+            first.append(FolderStore(self.folder).swap("cart", None, Record(f"key-{index}", 1, "00", "new")))
 
         threads = [threading.Thread(target=add, args=(index,)) for index in range(16)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        self.assertEqual((len(kept), len(set(kept))), (16, 1))
+        self.assertEqual((len(first), first.count(True)), (16, 1))
 
     def test_any_name_is_a_file_in_the_folder(self) -> None:
         for name in ("../../etc/passwd", "a/b", "\x00", "\ud800", "ü" * 200):
-            self.store.add(name, RECORD)
+            self.store.swap(name, None, RECORD)
             self.assertEqual(self.store.get(name), RECORD)
-        self.assertEqual(len(list(self.folder.iterdir())), 5)
+        self.assertEqual((len(self.files()), len(list(self.folder.parent.iterdir()))), (5, 1))
 
     def test_what_is_no_record_is_told_and_not_taken_for_nothing(self) -> None:
-        self.store.add("cart", RECORD)
-        (path,) = self.folder.iterdir()
+        self.store.swap("cart", None, RECORD)
+        (path,) = self.files()
         good = json.loads(path.read_text(encoding="utf-8"))
         for bad in (
             "",
@@ -84,7 +90,7 @@ class Folder(unittest.TestCase):
                 self.store.get("cart")
             self.assertEqual(caught.exception.code, "store_failed")
             with self.assertRaises(ClientError):
-                self.store.add("cart", RECORD)
+                self.store.swap("cart", None, RECORD)
 
     def test_a_folder_that_cannot_be_is_told(self) -> None:
         (self.folder / "file").write_text("", encoding="utf-8")
@@ -93,6 +99,6 @@ class Folder(unittest.TestCase):
         self.assertEqual(caught.exception.code, "store_failed")
 
     def test_only_the_owner_can_read_it(self) -> None:
-        self.store.add("cart", RECORD)
-        (path,) = self.folder.iterdir()
+        self.store.swap("cart", None, RECORD)
+        (path,) = self.files()
         self.assertEqual((path.stat().st_mode & 0o077, self.folder.stat().st_mode & 0o077), (0, 0))

@@ -210,10 +210,10 @@ class BrokenStore(MemoryStore):
 
     broken_from: str | None = None
 
-    def put(self, name: str, record: Record) -> None:
-        if record.state == self.broken_from:
+    def swap(self, name: str, old: Record | None, new: Record | None) -> bool:
+        if new is not None and new.state == self.broken_from:
             raise ClientError("store_failed", "The disk is full", "Make room")
-        super().put(name, record)
+        return super().swap(name, old, new)
 
 
 class Stores(unittest.TestCase):
@@ -232,6 +232,58 @@ class Stores(unittest.TestCase):
         self.assertIsInstance(client.post("/x", {}, name="cart"), Done)
         again = client.post("/x", {}, name="cart")
         self.assertTrue(isinstance(again, Done) and again.replayed)
+
+
+class TwoSenders(unittest.TestCase):
+    """The same intent, sent by two processes at once: what one was told must not hide what the other does not know."""
+
+    def test_a_refusal_beside_another_sender_is_no_refusal(self) -> None:
+        store = MemoryStore()
+        other, _, _ = scripted([LOST] * 5, store=store)
+        mine, _, _ = scripted([NO], store=store)
+        first = mine.intent("/x", {}, name="cart")
+        # The other has begun, and not ended, when mine is sent.
+        other.intent("/x", {}, name="cart").note("sent")
+        outcome = mine.send(first)
+        self.assertTrue(isinstance(outcome, Unknown) and outcome.reason == "refused_in_doubt", outcome)
+
+    def test_a_refusal_of_another_sender_does_not_take_doubt_away(self) -> None:
+        store = MemoryStore()
+        client, clock, _ = scripted([LOST] * 5, store=store)
+        intent = client.intent("/x", {}, name="cart")
+        # Whenever this one waits, the other has been refused, and has noted that nothing happened.
+        clock.during_sleep = lambda: (store.swap("cart", store.get("cart"), intent_with("new")), None)[1]
+
+        def intent_with(state: str) -> Record:
+            return Record(intent.key, intent.expires_at, intent.record.digest, state)
+
+        self.assertIsInstance(client.send(intent), Unknown)
+        kept = store.get("cart")
+        self.assertTrue(kept is not None and kept.state == "sent")
+
+    def test_an_intent_that_another_finished_is_not_sent(self) -> None:
+        client, _, script = scripted([YES])
+        intent = client.intent("/x", {}, name="cart")
+        client.finish(client.intent("/x", {}, name="cart"))
+        for _ in range(2):
+            with self.assertRaises(ClientError) as caught:
+                client.send(intent)
+            self.assertEqual((caught.exception.code, script.sent), ("key_conflict", []))
+            # The name stands for another intent now.
+            client.intent("/x", {}, name="cart")
+
+    def test_of_two_who_find_an_ended_name_at_its_expiry_one_makes_the_key(self) -> None:
+        client, clock, _ = scripted([YES])
+        old = client.intent("/x", {}, name="cart")
+        client.send(old)
+        clock.now = old.expires_at
+        keys: list[str] = []
+        threads = [threading.Thread(target=lambda: keys.append(client.intent("/x", {}, name="cart").key)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual((len(keys), len(set(keys)), old.key in keys), (8, 1, False))
 
 
 class Ends(unittest.TestCase):

@@ -108,12 +108,7 @@ export class Client {
     const key = given === undefined ? keyOf(nowMs, this.#chanceBytes(10)) : checkedKey(given);
     const fresh: Record = { key, expiresAt, digest: await digestOf(request), state: "new" };
     if (name === undefined) return new Intent(undefined, request, fresh, undefined);
-    let record = await this.#store.add(name, fresh);
-    if (record.state !== "sent" && record.expiresAt <= nowMs) {
-      // What is known to have happened, or not to have, is kept until its expiry and no longer.
-      await this.#store.remove(name);
-      record = await this.#store.add(name, fresh);
-    }
+    const record = await this.#kept(name, fresh, nowMs);
     if (given !== undefined && record.key !== given) {
       throw new ClientError(
         "key_conflict",
@@ -139,16 +134,12 @@ export class Client {
    * Refused (`still_unknown`) while nobody knows whether it happened.
    */
   async finish(intent: Intent): Promise<void> {
-    await intent.readAgain();
-    if (intent.state === "sent") {
-      throw new ClientError("still_unknown", "Nobody knows whether it has happened", "Send it again, or look first and then abandon it");
-    }
-    await this.abandon(intent);
+    await this.#forget(intent, false);
   }
 
   /** Forgets an intent whatever its outcome. Whoever then makes another for the same thing answers for what happens twice. */
   async abandon(intent: Intent): Promise<void> {
-    if (intent.name !== undefined) await this.#store.remove(intent.name);
+    await this.#forget(intent, true);
   }
 
   /**
@@ -158,15 +149,20 @@ export class Client {
   async send(intent: Intent, options: SendOptions = {}): Promise<Outcome> {
     const bounds = boundsOf(options.retries ?? {}, this.#retries);
     await intent.readAgain();
-    const hadHappened = intent.state === "done";
+    let hadHappened = intent.state === "done";
     let inDoubt = intent.state !== "new";
     const endMs = this.#clock.elapsedMs() + bounds.deadlineMs;
     let last: Reply | undefined;
     let code: string | undefined;
     let attempts = 0;
+    const unknown = async (reason: UnknownReason): Promise<Unknown> => {
+      // Somebody who sends the same intent may have noted a refusal of his meanwhile.
+      await intent.note("sent").catch(() => false);
+      return new Unknown(reason, code, last, attempts);
+    };
     const giveUp = async (reason: UnknownReason): Promise<Outcome> => {
-      if (inDoubt) return new Unknown(reason, code, last, attempts);
-      await intent.note("new");
+      if (inDoubt) return unknown(reason);
+      if (attempts > 0) await intent.note("new");
       return new Failed(code ?? "not_sent", last, attempts);
     };
     for (;;) {
@@ -175,7 +171,11 @@ export class Client {
       if (this.#clock.nowMs() >= intent.expiresAt) return giveUp("expired");
       if (leftMs <= 0) return giveUp("deadline");
       const lines = await this.#lines(intent);
-      await intent.note("sent");
+      if (!(await intent.note("sent")) && attempts === 0) {
+        // Somebody else sends it, or has.
+        inDoubt = true;
+        hadHappened = intent.state === "done";
+      }
       attempts += 1;
       const reply = await this.#attempt(intent, lines, Math.min(bounds.timeoutMs, leftMs), options.signal);
       inDoubt ||= reply === "lost";
@@ -188,9 +188,9 @@ export class Client {
           await intent.note("done");
           return new Done(reply, isReplay(reply) || code === "answer_not_kept", attempts);
         }
-        if (verdict === "in_doubt") return new Unknown("server_fault", code, reply, attempts);
+        if (verdict === "in_doubt") return unknown("server_fault");
         if (verdict === "no" || verdict === "no_this_time") {
-          if (hadHappened || (inDoubt && verdict === "no_this_time")) return new Unknown("refused_in_doubt", code, reply, attempts);
+          if (hadHappened || (inDoubt && verdict === "no_this_time")) return unknown("refused_in_doubt");
           await intent.note("new");
           return new Failed(code, reply, attempts);
         }
@@ -203,6 +203,28 @@ export class Client {
       if (this.#clock.nowMs() + wait >= intent.expiresAt) return giveUp("expired");
       if (this.#clock.elapsedMs() + wait >= endMs) return giveUp("deadline");
       await this.#clock.sleep(wait, options.signal);
+    }
+  }
+
+  /** The record that is kept under the name: the fresh one, if there is none that still counts. */
+  async #kept(name: string, fresh: Record, nowMs: number): Promise<Record> {
+    for (;;) {
+      const kept = await this.#store.get(name);
+      // What is known to have happened, or not to have, is kept until its expiry and no longer.
+      if (kept !== undefined && (kept.state === "sent" || kept.expiresAt > nowMs)) return kept;
+      if (await this.#store.swap(name, kept, fresh)) return fresh;
+    }
+  }
+
+  async #forget(intent: Intent, althoughUnknown: boolean): Promise<void> {
+    const { name } = intent;
+    for (;;) {
+      const kept = name === undefined ? intent.record : await this.#store.get(name);
+      if (kept?.key !== intent.key) return;
+      if (kept.state === "sent" && !althoughUnknown) {
+        throw new ClientError("still_unknown", "Nobody knows whether it has happened", "Send it again, or look first and then abandon it");
+      }
+      if (name === undefined || (await this.#store.swap(name, kept, undefined))) return;
     }
   }
 

@@ -14,16 +14,16 @@ export interface Record {
   readonly state: IntentState;
 }
 
-/** Records by the name of their intent. Every method may reject with a `ClientError` of the code `store_failed`. */
+/** Records by the name of their intent. Both methods may reject with a `ClientError` of the code `store_failed`. */
 export interface IntentStore {
   /** The record, if there is one. */
   get(name: string): Promise<Record | undefined>;
-  /** Keeps the record unless there is one already, in one step, and returns the one that is kept. */
-  add(name: string, record: Record): Promise<Record>;
-  /** Keeps the record, in place of another or not. */
-  put(name: string, record: Record): Promise<void>;
-  /** Forgets the name. One that is not there is no error. */
-  remove(name: string): Promise<void>;
+  /**
+   * Keeps `next` in the place of `old`, in one step; undefined stands for no record.
+   *
+   * False, and nothing is changed, if what is kept is not `old`: somebody else was faster.
+   */
+  swap(name: string, old: Record | undefined, next: Record | undefined): Promise<boolean>;
 }
 
 /** Keeps records until the page or the process goes. */
@@ -34,18 +34,11 @@ export class MemoryStore implements IntentStore {
     return this.#records.get(name);
   }
 
-  async add(name: string, record: Record): Promise<Record> {
-    const kept = this.#records.get(name) ?? record;
-    this.#records.set(name, kept);
-    return kept;
-  }
-
-  async put(name: string, record: Record): Promise<void> {
-    this.#records.set(name, record);
-  }
-
-  async remove(name: string): Promise<void> {
-    this.#records.delete(name);
+  async swap(name: string, old: Record | undefined, next: Record | undefined): Promise<boolean> {
+    if (!isSame(this.#records.get(name), old)) return false;
+    if (next === undefined) this.#records.delete(name);
+    else this.#records.set(name, next);
+    return true;
   }
 }
 
@@ -70,27 +63,29 @@ export class WebStore implements IntentStore {
   }
 
   async get(name: string): Promise<Record | undefined> {
+    return this.#read(name);
+  }
+
+  async swap(name: string, old: Record | undefined, next: Record | undefined): Promise<boolean> {
+    const swapAlone = async (): Promise<boolean> => {
+      if (!isSame(this.#read(name), old)) return false;
+      attempt(() => {
+        if (next === undefined) this.#storage.removeItem(this.#prefix + name);
+        else this.#storage.setItem(this.#prefix + name, JSON.stringify({ version: 1, ...next }));
+      });
+      return true;
+    };
+    return this.#locks === undefined ? swapAlone() : this.#locks.request(this.#prefix + name, swapAlone);
+  }
+
+  #read(name: string): Record | undefined {
     const text = attempt(() => this.#storage.getItem(this.#prefix + name));
     return text === null ? undefined : recordOf(text, name);
   }
+}
 
-  async add(name: string, record: Record): Promise<Record> {
-    const addAlone = async (): Promise<Record> => {
-      const there = await this.get(name);
-      if (there === undefined) await this.put(name, record);
-      return there ?? record;
-    };
-    return this.#locks === undefined ? addAlone() : this.#locks.request(this.#prefix + name, addAlone);
-  }
-
-  async put(name: string, record: Record): Promise<void> {
-    const { key, expiresAt, digest, state } = record;
-    attempt(() => this.#storage.setItem(this.#prefix + name, JSON.stringify({ version: 1, key, expiresAt, digest, state })));
-  }
-
-  async remove(name: string): Promise<void> {
-    attempt(() => this.#storage.removeItem(this.#prefix + name));
-  }
+function isSame(one: Record | undefined, other: Record | undefined): boolean {
+  return one?.key === other?.key && one?.expiresAt === other?.expiresAt && one?.digest === other?.digest && one?.state === other?.state;
 }
 
 /** A storage that is full or switched off throws. */

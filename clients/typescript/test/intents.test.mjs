@@ -242,9 +242,9 @@ test("two that come at once get one key", async () => {
 class BrokenStore extends MemoryStore {
   brokenFrom = "";
 
-  async put(name, record) {
-    if (record.state === this.brokenFrom) throw new ClientError("store_failed", "The disk is full", "Make room");
-    await super.put(name, record);
+  async swap(name, old, next) {
+    if (next?.state === this.brokenFrom) throw new ClientError("store_failed", "The disk is full", "Make room");
+    return super.swap(name, old, next);
   }
 }
 
@@ -262,6 +262,48 @@ test("an outcome that cannot be kept is told, and the key stays", async () => {
   const { client } = scripted([YES, REPLAY], { store });
   assert.equal((await client.post("/x", {}, { name: "cart" })).kind, "done");
   assert.ok((await client.post("/x", {}, { name: "cart" })).replayed);
+});
+
+test("a refusal beside another sender is no refusal", async () => {
+  const store = new MemoryStore();
+  const other = scripted([], { store });
+  const mine = scripted([NO], { store });
+  const first = await mine.client.intent("/x", { json: {}, name: "cart" });
+  // The other has begun, and not ended, when mine is sent.
+  await (await other.client.intent("/x", { json: {}, name: "cart" })).note("sent");
+  const outcome = await mine.client.send(first);
+  assert.deepEqual([outcome.kind, outcome.reason], ["unknown", "refused_in_doubt"]);
+});
+
+test("a refusal of another sender does not take doubt away", async () => {
+  const store = new MemoryStore();
+  const { client, clock } = scripted([LOST, LOST, LOST, LOST, LOST], { store });
+  const intent = await client.intent("/x", { json: {}, name: "cart" });
+  // Whenever this one waits, the other has been refused, and has noted that nothing happened.
+  clock.duringSleep = () => store.swap("cart", { ...intent.record, state: "sent" }, { ...intent.record, state: "new" });
+  assert.equal((await client.send(intent)).kind, "unknown");
+  assert.equal((await store.get("cart")).state, "sent");
+});
+
+test("an intent that another finished is not sent", async () => {
+  const { client, script } = scripted([]);
+  const cart = () => client.intent("/x", { json: {}, name: "cart" });
+  const intent = await cart();
+  await client.finish(await cart());
+  await refused("key_conflict", () => client.send(intent));
+  await cart();
+  await refused("key_conflict", () => client.send(intent));
+  assert.deepEqual(script.sent, []);
+});
+
+test("of those who find an ended name at its expiry, one makes the key", async () => {
+  const { client, clock } = scripted([YES]);
+  const cart = () => client.intent("/x", { json: {}, name: "cart" });
+  const old = await cart();
+  await client.send(old);
+  clock.now = old.expiresAt;
+  const keys = new Set((await Promise.all(Array.from({ length: 8 }, cart))).map((intent) => intent.key));
+  assert.ok(keys.size === 1 && !keys.has(old.key));
 });
 
 test("cancelled before the first attempt, nothing is sent", async () => {

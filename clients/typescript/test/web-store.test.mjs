@@ -31,13 +31,14 @@ test("it keeps over a reload, and forgets", async () => {
   const storage = new Storage();
   const store = new WebStore(storage);
   assert.equal(await store.get("cart"), undefined);
-  assert.deepEqual(await store.add("cart", RECORD), RECORD);
-  await store.put("cart", { ...RECORD, state: "sent" });
+  const sent = { ...RECORD, state: "sent" };
+  assert.ok(await store.swap("cart", undefined, RECORD));
+  assert.ok(await store.swap("cart", RECORD, sent));
   const reloaded = new WebStore(storage);
-  assert.deepEqual(await reloaded.get("cart"), { ...RECORD, state: "sent" });
-  assert.deepEqual(await reloaded.add("cart", { ...RECORD, key: "key-2" }), { ...RECORD, state: "sent" });
-  await reloaded.remove("cart");
-  await reloaded.remove("cart");
+  assert.deepEqual(await reloaded.get("cart"), sent);
+  for (const old of [undefined, RECORD, { ...sent, key: "key-2" }]) assert.equal(await reloaded.swap("cart", old, undefined), false);
+  assert.ok(await reloaded.swap("cart", sent, undefined));
+  assert.ok(await reloaded.swap("cart", undefined, undefined));
   assert.equal(storage.items.size, 0);
 });
 
@@ -53,10 +54,10 @@ test("of two tabs that come at once one comes first", async () => {
   };
   const storage = new Storage();
   const tabs = Array.from({ length: 8 }, (_, tab) =>
-    new WebStore(storage, "nevertwice:", locks).add("cart", { ...RECORD, key: `key-${tab}` }),
+    new WebStore(storage, "nevertwice:", locks).swap("cart", undefined, { ...RECORD, key: `key-${tab}` }),
   );
-  const kept = await Promise.all(tabs);
-  assert.equal(new Set(kept.map((record) => record.key)).size, 1);
+  assert.equal((await Promise.all(tabs)).filter(Boolean).length, 1);
+  assert.deepEqual([...held.keys()], ["nevertwice:cart"]);
 });
 
 test("what is no record is told, and not taken for nothing", async () => {
@@ -68,16 +69,23 @@ test("what is no record is told, and not taken for nothing", async () => {
     const storage = new Storage();
     storage.setItem("nevertwice:cart", text);
     await failed(() => new WebStore(storage).get("cart"));
-    await failed(() => new WebStore(storage).add("cart", RECORD));
+    await failed(() => new WebStore(storage).swap("cart", undefined, RECORD));
   }
 });
 
-test("a storage that is full or switched off is told", async () => {
+test("a storage that can be read and not written is told", async () => {
+  const storage = new Storage();
+  storage.setItem = () => {
+    throw new DOMException("full", "QuotaExceededError");
+  };
+  await failed(() => new WebStore(storage).swap("cart", undefined, RECORD));
+});
+
+test("a storage that is switched off is told", async () => {
   const off = () => {
     throw new DOMException("no", "SecurityError");
   };
   const store = new WebStore({ getItem: off, setItem: off, removeItem: off });
   await failed(() => store.get("cart"));
-  await failed(() => store.put("cart", RECORD));
-  await failed(() => store.remove("cart"));
+  await failed(() => store.swap("cart", undefined, RECORD));
 });

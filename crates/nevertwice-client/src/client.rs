@@ -137,12 +137,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
         let Some(name) = name else {
             return Ok(Intent { name: None, request, record: fresh });
         };
-        let mut record = self.store.add(&name, fresh.clone())?;
-        if record.state != IntentState::Sent && record.expires_at <= now_ms {
-            // What is known to have happened, or not to have, is kept until its expiry and no longer.
-            self.store.remove(&name)?;
-            record = self.store.add(&name, fresh.clone())?;
-        }
+        let record = self.kept(&name, &fresh, now_ms)?;
         if given.is_some_and(|key| key != record.key) {
             return Err(ClientError::KeyConflict);
         }
@@ -157,12 +152,8 @@ impl<T: Transport, C: Clock> Client<T, C> {
     /// # Errors
     ///
     /// [`ClientError::StillUnknown`] while nobody knows whether it happened; a store that can't be used.
-    pub fn finish(&self, intent: &mut Intent) -> Result<(), ClientError> {
-        self.read_again(intent)?;
-        if intent.state() == IntentState::Sent {
-            return Err(ClientError::StillUnknown);
-        }
-        self.abandon(intent)
+    pub fn finish(&self, intent: &Intent) -> Result<(), ClientError> {
+        self.forget(intent, false)
     }
 
     /// Forgets an intent whatever its outcome. Whoever then makes another for the same thing answers for what happens twice.
@@ -171,10 +162,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
     ///
     /// A store that can't be used.
     pub fn abandon(&self, intent: &Intent) -> Result<(), ClientError> {
-        match &intent.name {
-            Some(name) => Ok(self.store.remove(name)?),
-            None => Ok(()),
-        }
+        self.forget(intent, true)
     }
 
     fn fresh_key(&mut self, now_ms: u64) -> Result<String, ClientError> {

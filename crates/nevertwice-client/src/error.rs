@@ -14,7 +14,7 @@ pub enum ClientError {
     },
     /// A key that is not 1 to 255 visible ASCII characters.
     KeyInvalid,
-    /// Two different keys for one intent, or a key that every request would share.
+    /// Two different keys for one intent, a key that every request would share, or a name that was finished or given away meanwhile.
     KeyConflict,
     /// Another request under the name, and so the key, of an intent that is not finished.
     RequestChanged {
@@ -53,7 +53,8 @@ impl fmt::Display for ClientError {
                 "The idempotency key is not 1 to 255 visible ASCII characters. Nothing was sent. Give another, or none: one is made then.",
             ),
             Self::KeyConflict => f.write_str(
-                "There are two keys for one intent, or one for all requests of a client. Nothing was sent. Give the intent one key, or none.",
+                "There are two keys for one intent, one for all requests of a client, or the intent's name was finished meanwhile. Nothing was \
+                 sent. Give one key or none, or make the intent anew, if it is still meant.",
             ),
             Self::RequestChanged { name } => write!(
                 f,

@@ -37,6 +37,7 @@ mod error;
 mod fresh_key;
 pub mod http;
 mod intent;
+mod keeping;
 mod outcome;
 mod request;
 mod retries;

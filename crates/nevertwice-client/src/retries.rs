@@ -47,7 +47,7 @@ impl Retries {
     pub(crate) fn wait_ms(&self, attempt: u32, retry_after_ms: Option<u64>, chance: u32) -> u64 {
         let doubled = 1_u64.checked_shl(attempt.saturating_sub(1)).unwrap_or(u64::MAX);
         let step = self.backoff_min_ms.saturating_mul(doubled).min(self.backoff_max_ms);
-        let jitter = u128::from(step) * u128::from(chance) >> 33;
+        let jitter = (u128::from(step) * u128::from(chance)) >> 33;
         let jitter = u64::try_from(jitter).unwrap_or(u64::MAX);
         (step / 2).max(retry_after_ms.unwrap_or(0)).saturating_add(jitter)
     }

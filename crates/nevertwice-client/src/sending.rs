@@ -1,13 +1,12 @@
 //! Sends an intent until its outcome is known or a bound is reached.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use crate::answer::{Answer, Verdict};
 use crate::http::{self, Reply, Request};
 use crate::request::{EXPIRES_HEADER, KEY_HEADER};
-use crate::{
-    Client, ClientError, Clock, Done, Failed, Intent, IntentState, Outcome, Record, Transport, Unknown, UnknownReason, retry_after_ms,
-};
+use crate::{Client, ClientError, Clock, Done, Failed, Intent, IntentState, Outcome, Transport, Unknown, UnknownReason, retry_after_ms};
 
 /// What is known while an intent is being sent.
 struct Course {
@@ -43,7 +42,11 @@ impl<T: Transport, C: Clock> Client<T, C> {
                 return Ok(self.give_up(intent, course, UnknownReason::Deadline));
             }
             let request = self.with_intent(intent);
-            self.note_sent(intent)?;
+            if !self.note_sent(intent)? && course.attempts == 0 {
+                // Somebody else sends it, or has.
+                course.in_doubt = true;
+                course.had_happened = intent.state() == IntentState::Done;
+            }
             course.attempts += 1;
             let time_limit = Duration::from_millis(self.retries.timeout_ms.min(left_ms));
             let mut after_ms = None;
@@ -58,9 +61,10 @@ impl<T: Transport, C: Clock> Client<T, C> {
                 }
                 http::Outcome::Reply(reply) => {
                     after_ms = retry_after_ms(reply.header("retry-after"), reply.header("date"), self.clock.now_ms());
-                    if let Some(outcome) = self.settled(intent, &mut course, reply) {
-                        return Ok(outcome);
-                    }
+                    course = match self.settled(intent, course, reply) {
+                        ControlFlow::Break(outcome) => return Ok(outcome),
+                        ControlFlow::Continue(course) => course,
+                    };
                 }
             }
             if course.attempts >= self.retries.attempts_max {
@@ -78,74 +82,47 @@ impl<T: Transport, C: Clock> Client<T, C> {
         }
     }
 
-    /// The outcome, if an answer settles it; else what it says is kept in mind.
-    fn settled(&self, intent: &mut Intent, course: &mut Course, reply: Reply) -> Option<Outcome> {
+    /// The outcome, if an answer settles it; else what is known goes on.
+    fn settled(&self, intent: &mut Intent, mut course: Course, reply: Reply) -> ControlFlow<Outcome, Course> {
         let Answer { verdict, code, replayed } = Answer::read(&reply);
         let attempts = course.attempts;
-        let unknown = |reason, code, reply| Outcome::Unknown(Unknown { reason, code: Some(code), reply: Some(reply), attempts });
-        match verdict {
-            Verdict::Yes => {
-                self.note_known(intent, IntentState::Done);
-                return Some(Outcome::Done(Done { reply, replayed, attempts }));
-            }
-            Verdict::InDoubt => return Some(unknown(UnknownReason::ServerFault, code, reply)),
-            Verdict::No | Verdict::NoThisTime if course.had_happened || (course.in_doubt && verdict == Verdict::NoThisTime) => {
-                return Some(unknown(UnknownReason::RefusedInDoubt, code, reply));
-            }
-            Verdict::No | Verdict::NoThisTime => {
-                self.note_known(intent, IntentState::New);
-                return Some(Outcome::Failed(Failed { code, reply: Some(reply), attempts }));
-            }
-            Verdict::AgainInDoubt => course.in_doubt = true,
-            Verdict::Again => {}
+        if verdict == Verdict::Yes {
+            self.note_known(intent, IntentState::Done);
+            return ControlFlow::Break(Outcome::Done(Done { reply, replayed, attempts }));
         }
         course.code = Some(code);
         course.reply = Some(reply);
-        None
+        match verdict {
+            Verdict::AgainInDoubt => course.in_doubt = true,
+            Verdict::Again => {}
+            Verdict::InDoubt => return ControlFlow::Break(self.unknown(intent, course, UnknownReason::ServerFault)),
+            Verdict::Yes | Verdict::No | Verdict::NoThisTime => {
+                if course.had_happened || (course.in_doubt && verdict == Verdict::NoThisTime) {
+                    return ControlFlow::Break(self.unknown(intent, course, UnknownReason::RefusedInDoubt));
+                }
+                course.in_doubt = false;
+                return ControlFlow::Break(self.give_up(intent, course, UnknownReason::RefusedInDoubt));
+            }
+        }
+        ControlFlow::Continue(course)
     }
 
     fn give_up(&self, intent: &mut Intent, course: Course, reason: UnknownReason) -> Outcome {
-        let Course { in_doubt, attempts, code, reply, .. } = course;
-        if in_doubt {
-            return Outcome::Unknown(Unknown { reason, code, reply, attempts });
+        if course.in_doubt {
+            return self.unknown(intent, course, reason);
         }
-        self.note_known(intent, IntentState::New);
+        if course.attempts > 0 {
+            self.note_known(intent, IntentState::New);
+        }
+        let Course { attempts, code, reply, .. } = course;
         Outcome::Failed(Failed { code: code.unwrap_or_else(|| "not_sent".to_owned()), reply, attempts })
     }
 
-    /// Keeps that it is sent, before it is.
-    fn note_sent(&self, intent: &mut Intent) -> Result<(), ClientError> {
-        if intent.record.state == IntentState::New {
-            let record = Record { state: IntentState::Sent, ..intent.record.clone() };
-            if let Some(name) = &intent.name {
-                self.store.put(name, record.clone())?;
-            }
-            intent.record = record;
-        }
-        Ok(())
-    }
-
-    /// Keeps what is known now. What has happened stays so, whatever an attempt beside it was told.
-    ///
-    /// An outcome that can't be kept is told all the same: the store then still says `sent`, and whoever sends it again gets the same answer.
-    fn note_known(&self, intent: &mut Intent, state: IntentState) {
-        if intent.record.state != state && intent.record.state != IntentState::Done {
-            intent.record.state = state;
-            if let Some(name) = &intent.name {
-                let _kept = self.store.put(name, intent.record.clone());
-            }
-        }
-    }
-
-    /// Takes in what another process has noted.
-    pub(crate) fn read_again(&self, intent: &mut Intent) -> Result<(), ClientError> {
-        if let Some(name) = &intent.name
-            && let Some(record) = self.store.get(name)?
-            && record.key == intent.record.key
-        {
-            intent.record = record;
-        }
-        Ok(())
+    fn unknown(&self, intent: &mut Intent, course: Course, reason: UnknownReason) -> Outcome {
+        // Somebody who sends the same intent may have noted a refusal of his meanwhile.
+        self.note_known(intent, IntentState::Sent);
+        let Course { attempts, code, reply, .. } = course;
+        Outcome::Unknown(Unknown { reason, code, reply, attempts })
     }
 
     /// The request with the lines that are the intent's.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import threading
@@ -95,11 +96,7 @@ class Client:
             raise invalid(f"the name of an intent is not 1 to {NAME_MAX} characters long")
         if name is None:
             return Intent(None, request, fresh, None)
-        record = self._store.add(name, fresh)
-        if record.state != SENT and record.expires_at <= now_ms:
-            # What is known to have happened, or not to have, is kept until its expiry and no longer.
-            self._store.remove(name)
-            record = self._store.add(name, fresh)
+        record = self._kept(name, fresh, now_ms)
         if given is not None and record.key != given:
             raise ClientError("key_conflict", f"{name!r} has another key already", "Finish that intent, or choose another name")
         if record.digest != fresh.digest:
@@ -116,15 +113,11 @@ class Client:
 
         Refused (``still_unknown``) while nobody knows whether it happened.
         """
-        intent.read_again()
-        if intent.state == SENT:
-            raise ClientError("still_unknown", "Nobody knows whether it has happened", "Send it again, or look first and then abandon it")
-        self.abandon(intent)
+        self._forget(intent, although_unknown=False)
 
     def abandon(self, intent: Intent) -> None:
         """Forgets an intent whatever its outcome. Whoever then makes another for the same thing answers for what happens twice."""
-        if intent.name is not None:
-            self._store.remove(intent.name)
+        self._forget(intent, although_unknown=True)
 
     def send(self, intent: Intent, *, retries: Retries | None = None, cancel: threading.Event | None = None) -> Outcome:
         """Sends the intent, again and again within the bounds, and says what is known. It raises only what the client itself refuses.
@@ -140,10 +133,17 @@ class Client:
         code: str | None = None
         attempts = 0
 
+        def unknown(reason: str) -> Unknown:
+            # Somebody who sends the same intent may have noted a refusal of his meanwhile.
+            with contextlib.suppress(ClientError):
+                intent.note(SENT)
+            return Unknown(reason, code, last, attempts)
+
         def give_up(reason: str) -> Outcome:
             if in_doubt:
-                return Unknown(reason, code, last, attempts)
-            intent.note(NEW)
+                return unknown(reason)
+            if attempts > 0:
+                intent.note(NEW)
             return Failed(code or "not_sent", last, attempts)
 
         while True:
@@ -155,7 +155,9 @@ class Client:
             if left_ms <= 0:
                 return give_up("deadline")
             lines = self._lines(intent)
-            intent.note(SENT)
+            if not intent.note(SENT) and attempts == 0:
+                # Somebody else sends it, or has.
+                in_doubt, had_happened = True, intent.state == DONE
             attempts += 1
             after_ms: int | None = None
             try:
@@ -171,10 +173,10 @@ class Client:
                     intent.note(DONE)
                     return Done(reply, is_replay(reply) or code == "answer_not_kept", attempts)
                 if verdict is Verdict.IN_DOUBT:
-                    return Unknown("server_fault", code, reply, attempts)
+                    return unknown("server_fault")
                 if verdict is Verdict.NO or verdict is Verdict.NO_THIS_TIME:
                     if had_happened or (in_doubt and verdict is Verdict.NO_THIS_TIME):
-                        return Unknown("refused_in_doubt", code, reply, attempts)
+                        return unknown("refused_in_doubt")
                     intent.note(NEW)
                     return Failed(code, reply, attempts)
                 in_doubt = in_doubt or verdict is Verdict.AGAIN_IN_DOUBT
@@ -188,6 +190,29 @@ class Client:
             if self._clock.elapsed_ms() + wait_ms >= end_ms:
                 return give_up("deadline")
             self._clock.sleep(wait_ms, cancel)
+
+    def _kept(self, name: str, fresh: Record, now_ms: int) -> Record:
+        """The record that is kept under the name: the fresh one, if there is none that still counts."""
+        while True:
+            kept = self._store.get(name)
+            # What is known to have happened, or not to have, is kept until its expiry and no longer.
+            if kept is not None and (kept.state == SENT or kept.expires_at > now_ms):
+                return kept
+            if self._store.swap(name, kept, fresh):
+                return fresh
+
+    def _forget(self, intent: Intent, although_unknown: bool) -> None:
+        if intent.name is None:
+            kept: Record | None = intent.record
+        else:
+            kept = self._store.get(intent.name)
+        while kept is not None and kept.key == intent.key:
+            if kept.state == SENT and not although_unknown:
+                wrong = "Nobody knows whether it has happened"
+                raise ClientError("still_unknown", wrong, "Send it again, or look first and then abandon it")
+            if intent.name is None or self._store.swap(intent.name, kept, None):
+                return
+            kept = self._store.get(intent.name)
 
     def _lines(self, intent: Intent) -> Mapping[str, str]:
         lines = dict(intent.request.headers)

@@ -21,6 +21,11 @@ class Intent:
         self._guard = threading.Lock()
 
     @property
+    def record(self) -> Record:
+        """What is kept of it."""
+        return self._record
+
+    @property
     def key(self) -> str:
         """The idempotency key, the same in every attempt."""
         return self._record.key
@@ -35,23 +40,20 @@ class Intent:
         """``new``: nothing has happened. ``sent``: it may have happened. ``done``: it has happened."""
         return self._record.state
 
-    def note(self, state: str) -> None:
-        """Keeps what is known now. What has happened stays so, whatever an attempt beside it was told.
+    def note(self, state: str) -> bool:
+        """Keeps what is known now, and says whether that is new. What has happened stays so, whatever an attempt was told.
 
         That it is sent has to be kept before it is; if that fails, it is not sent. An outcome that can't be kept is told all the
         same: the store then still says ``sent``, and whoever sends it again gets the same answer.
         """
-        with self._guard:
-            if self._record.state in (state, DONE):
-                return
-            record = replace(self._record, state=state)
-            try:
-                if self._store is not None and self.name is not None:
-                    self._store.put(self.name, record)
-            except ClientError:
-                if state == SENT:
-                    raise
-            self._record = record
+        try:
+            return self._note(state)
+        except ClientError:
+            if state == SENT:
+                raise
+            with self._guard:
+                self._record = replace(self._record, state=state)
+            return True
 
     def read_again(self) -> None:
         """Takes in what another process has noted."""
@@ -60,3 +62,20 @@ class Intent:
             if record is not None and record.key == self._record.key:
                 with self._guard:
                     self._record = record
+
+    def _note(self, state: str) -> bool:
+        with self._guard:
+            if self._store is None or self.name is None:
+                return self._take(state, self._record)
+            while True:
+                kept = self._store.get(self.name)
+                if kept is None or kept.key != self._record.key:
+                    wrong = f"{self.name!r} was finished meanwhile, or stands for another intent"
+                    raise ClientError("key_conflict", wrong, "Make the intent anew, if it is still meant")
+                if kept.state in (state, DONE) or self._store.swap(self.name, kept, replace(kept, state=state)):
+                    return self._take(state, kept)
+
+    def _take(self, state: str, kept: Record) -> bool:
+        is_new = kept.state not in (state, DONE)
+        self._record = replace(kept, state=state) if is_new else kept
+        return is_new

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -9,9 +10,18 @@ import tempfile
 import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from .errors import ClientError
+
+if TYPE_CHECKING:
+    import fcntl
+    from collections.abc import Iterator
+else:
+    try:
+        import fcntl
+    except ImportError:
+        fcntl = None
 
 #: Nothing has happened: never sent, or every attempt was refused.
 NEW = "new"
@@ -36,22 +46,17 @@ class Record:
 
 
 class IntentStore(Protocol):
-    """Records by the name of their intent. Every method may raise :class:`ClientError` with the code ``store_failed``."""
+    """Records by the name of their intent. Both methods may raise :class:`ClientError` with the code ``store_failed``."""
 
     def get(self, name: str) -> Record | None:
         """The record, if there is one."""
         ...
 
-    def add(self, name: str, record: Record) -> Record:
-        """Keeps the record unless there is one already, in one step, and returns the one that is kept."""
-        ...
+    def swap(self, name: str, old: Record | None, new: Record | None) -> bool:
+        """Keeps ``new`` in the place of ``old``, in one step; none stands for no record. Durable when it returns, if the store is.
 
-    def put(self, name: str, record: Record) -> None:
-        """Keeps the record, in place of another or not. Durable when it returns, if the store is."""
-        ...
-
-    def remove(self, name: str) -> None:
-        """Forgets the name. One that is not there is no error."""
+        False, and nothing is changed, if what is kept is not ``old``: somebody else was faster.
+        """
         ...
 
 
@@ -66,102 +71,84 @@ class MemoryStore:
         with self._guard:
             return self._records.get(name)
 
-    def add(self, name: str, record: Record) -> Record:
+    def swap(self, name: str, old: Record | None, new: Record | None) -> bool:
         with self._guard:
-            return self._records.setdefault(name, record)
-
-    def put(self, name: str, record: Record) -> None:
-        with self._guard:
-            self._records[name] = record
-
-    def remove(self, name: str) -> None:
-        with self._guard:
-            self._records.pop(name, None)
+            if self._records.get(name) != old:
+                return False
+            if new is None:
+                self._records.pop(name, None)
+            else:
+                self._records[name] = new
+            return True
 
 
 class FolderStore:
-    """Keeps each record in a file of its own, synced before the first sending. Many processes may share the folder.
+    """Keeps each record in a file of its own, synced before the first sending. Processes of this machine may share the folder.
 
-    The folder has to be on a file system of this machine that knows hard links. A file's name is a digest of the intent's.
+    A file's name is a digest of the intent's. It needs a system with ``flock``, so not Windows.
     """
 
     def __init__(self, folder: str | Path) -> None:
+        if fcntl is None:
+            raise _failed("this system has no flock")
         self._folder = Path(folder)
-        try:
+        with _told():
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise _failed(error) from error
 
     def get(self, name: str) -> Record | None:
         path = self._path(name)
-        try:
-            with path.open("rb") as file:
-                text = file.read(RECORD_BYTES_MAX + 1)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise _failed(error) from error
+        with _told():
+            try:
+                with path.open("rb") as file:
+                    text = file.read(RECORD_BYTES_MAX + 1)
+            except FileNotFoundError:
+                return None
         return _record_of(text, path)
 
-    def add(self, name: str, record: Record) -> Record:
-        written = self._write(record)
-        try:
-            # A link, unlike a renaming, refuses to take the place of what is there.
-            os.link(written, self._path(name))
-        except FileExistsError:
-            there = self.get(name)
-            if there is None:
-                raise _failed(f"{self._path(name)} came and went") from None
-            return there
-        except OSError as error:
-            raise _failed(error) from error
-        finally:
-            os.unlink(written)
-        self._sync_folder()
-        return record
-
-    def put(self, name: str, record: Record) -> None:
-        written = self._write(record)
-        try:
-            os.replace(written, self._path(name))
-        except OSError as error:
-            raise _failed(error) from error
-        self._sync_folder()
-
-    def remove(self, name: str) -> None:
-        try:
-            self._path(name).unlink()
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise _failed(error) from error
+    def swap(self, name: str, old: Record | None, new: Record | None) -> bool:
+        path = self._path(name)
+        with _told(), (self._folder / "lock").open("ab") as alone:
+            # It ends with the file, and so with the process, however that ends.
+            fcntl.flock(alone, fcntl.LOCK_EX)
+            if self.get(name) != old:
+                return False
+            if new is not None:
+                self._write(new, path)
+            elif old is not None:
+                path.unlink()
+            self._sync_folder()
+            return True
 
     def _path(self, name: str) -> Path:
         digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
         return self._folder / f"{digest}.json"
 
-    def _write(self, record: Record) -> str:
+    def _write(self, record: Record, path: Path) -> None:
+        handle, written = tempfile.mkstemp(prefix="new-", dir=self._folder)
         try:
-            handle, path = tempfile.mkstemp(prefix="new-", dir=self._folder)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 json.dump({"version": 1, **asdict(record)}, file)
                 file.flush()
                 os.fsync(file.fileno())
-            return path
-        except OSError as error:
-            raise _failed(error) from error
+            os.replace(written, path)
+        except BaseException:
+            os.unlink(written)
+            raise
 
     def _sync_folder(self) -> None:
-        if os.name == "nt":
-            return  # Windows can't open a folder; its file system keeps names in a journal of its own.
+        handle = os.open(self._folder, os.O_RDONLY)
         try:
-            handle = os.open(self._folder, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
-        except OSError as error:
-            raise _failed(error) from error
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _failed(error) from error
 
 
 def _record_of(text: bytes, path: Path) -> Record:

@@ -1,13 +1,12 @@
 //! A store in a folder, the same as that of the Python client: each may go on with what the other has begun.
 
 use std::fs::{self, DirBuilder, File};
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use tempfile::NamedTempFile;
 
 use super::{IntentState, IntentStore, Record, StoreError};
 
@@ -53,22 +52,26 @@ impl FolderStore {
         self.folder.join(format!("{}.json", HEXLOWER.encode(&Sha256::digest(name))))
     }
 
-    /// The record in a file that has no name yet.
-    fn written(&self, record: &Record) -> Result<NamedTempFile, StoreError> {
+    fn write(&self, record: &Record, path: &Path) -> io::Result<()> {
         let Record { key, expires_at, digest, state } = record.clone();
-        let write = || {
-            let mut file = tempfile::Builder::new().prefix("new-").tempfile_in(&self.folder)?;
-            file.write_all(&serde_json::to_vec(&Kept { version: 1, key, expires_at, digest, state })?)?;
-            file.as_file().sync_all()?;
-            Ok(file)
-        };
-        write().map_err(|error: std::io::Error| failed(&self.folder, error))
+        let mut file = tempfile::Builder::new().prefix("new-").tempfile_in(&self.folder)?;
+        file.write_all(&serde_json::to_vec(&Kept { version: 1, key, expires_at, digest, state })?)?;
+        file.as_file().sync_all()?;
+        file.persist(path)?;
+        Ok(())
+    }
+
+    /// What nobody else may do meanwhile. It ends with the file, and so with the process, however that ends.
+    fn alone(&self) -> io::Result<File> {
+        let file = File::options().create(true).append(true).open(self.folder.join("lock"))?;
+        file.lock()?;
+        Ok(file)
     }
 
     /// Makes names durable. Windows can't open a folder; its file system keeps names in a journal of its own.
-    fn sync_folder(&self) -> Result<(), StoreError> {
+    fn sync_folder(&self) -> io::Result<()> {
         #[cfg(unix)]
-        File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(|error| failed(&self.folder, error))?;
+        File::open(&self.folder)?.sync_all()?;
         Ok(())
     }
 }
@@ -90,32 +93,20 @@ impl IntentStore for FolderStore {
         }
     }
 
-    fn add(&self, name: &str, record: Record) -> Result<Record, StoreError> {
+    fn swap(&self, name: &str, old: Option<&Record>, new: Option<&Record>) -> Result<bool, StoreError> {
         let path = self.path(name);
-        match self.written(&record)?.persist_noclobber(&path) {
-            Ok(_) => {
-                self.sync_folder()?;
-                Ok(record)
-            }
-            Err(refused) if refused.error.kind() == ErrorKind::AlreadyExists => {
-                self.get(name)?.ok_or_else(|| failed(&path, "it came and went"))
-            }
-            Err(refused) => Err(failed(&path, refused.error)),
+        let failed = |error| failed(&path, error);
+        let _alone = self.alone().map_err(failed)?;
+        if self.get(name)?.as_ref() != old {
+            return Ok(false);
         }
-    }
-
-    fn put(&self, name: &str, record: Record) -> Result<(), StoreError> {
-        let path = self.path(name);
-        self.written(&record)?.persist(&path).map_err(|refused| failed(&path, refused.error))?;
-        self.sync_folder()
-    }
-
-    fn remove(&self, name: &str) -> Result<(), StoreError> {
-        let path = self.path(name);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(&path, error)),
-            _ => Ok(()),
-        }
+        let done = match (old, new) {
+            (_, Some(new)) => self.write(new, &path),
+            (Some(_), None) => fs::remove_file(&path),
+            (None, None) => Ok(()),
+        };
+        done.and_then(|()| self.sync_folder()).map_err(failed)?;
+        Ok(true)
     }
 }
 

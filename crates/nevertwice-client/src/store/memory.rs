@@ -23,17 +23,15 @@ impl IntentStore for MemoryStore {
         Ok(self.records().get(name).cloned())
     }
 
-    fn add(&self, name: &str, record: Record) -> Result<Record, StoreError> {
-        Ok(self.records().entry(name.to_owned()).or_insert(record).clone())
-    }
-
-    fn put(&self, name: &str, record: Record) -> Result<(), StoreError> {
-        self.records().insert(name.to_owned(), record);
-        Ok(())
-    }
-
-    fn remove(&self, name: &str) -> Result<(), StoreError> {
-        self.records().remove(name);
-        Ok(())
+    fn swap(&self, name: &str, old: Option<&Record>, new: Option<&Record>) -> Result<bool, StoreError> {
+        let mut records = self.records();
+        if records.get(name) != old {
+            return Ok(false);
+        }
+        match new {
+            Some(new) => records.insert(name.to_owned(), new.clone()),
+            None => records.remove(name),
+        };
+        Ok(true)
     }
 }

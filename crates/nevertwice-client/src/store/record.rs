@@ -38,26 +38,14 @@ pub trait IntentStore: Send + Sync {
     /// Whatever keeps the store from being read, a record that can't be understood included.
     fn get(&self, name: &str) -> Result<Option<Record>, StoreError>;
 
-    /// Keeps the record unless there is one already, in one step, and returns the one that is kept.
+    /// Keeps `new` in the place of `old`, in one step; none stands for no record. Durable when it returns, if the store is.
+    ///
+    /// False, and nothing is changed, if what is kept is not `old`: somebody else was faster.
     ///
     /// # Errors
     ///
     /// Whatever keeps the store from being read or written.
-    fn add(&self, name: &str, record: Record) -> Result<Record, StoreError>;
-
-    /// Keeps the record, in place of another or not. Durable when it returns, if the store is.
-    ///
-    /// # Errors
-    ///
-    /// Whatever keeps the store from being written.
-    fn put(&self, name: &str, record: Record) -> Result<(), StoreError>;
-
-    /// Forgets the name. One that is not there is no error.
-    ///
-    /// # Errors
-    ///
-    /// Whatever keeps the store from being written.
-    fn remove(&self, name: &str) -> Result<(), StoreError>;
+    fn swap(&self, name: &str, old: Option<&Record>, new: Option<&Record>) -> Result<bool, StoreError>;
 }
 
 /// Why a store can't be used.

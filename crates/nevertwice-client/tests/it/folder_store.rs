@@ -11,7 +11,8 @@ fn record(key: &str, state: IntentState) -> Record {
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
-    fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect()
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    entries.filter(|path| !path.ends_with("lock")).collect()
 }
 
 #[test]
@@ -20,15 +21,27 @@ fn it_keeps_over_a_restart_and_forgets() {
     let folder = held.path().join("deep/intents");
     let store = FolderStore::new(&folder).expect("a store");
     assert_eq!(store.get("cart"), Ok(None));
-    assert_eq!(store.add("cart", record("key-1", IntentState::New)), Ok(record("key-1", IntentState::New)));
-    store.put("cart", record("key-1", IntentState::Sent)).expect("kept");
+    let (new, sent) = (record("key-1", IntentState::New), record("key-1", IntentState::Sent));
+    assert_eq!(store.swap("cart", None, Some(&new)), Ok(true));
+    assert_eq!(store.swap("cart", Some(&new), Some(&sent)), Ok(true));
     let again = FolderStore::new(&folder).expect("a store");
-    assert_eq!(again.get("cart"), Ok(Some(record("key-1", IntentState::Sent))));
-    assert_eq!(again.add("cart", record("key-2", IntentState::New)), Ok(record("key-1", IntentState::Sent)));
-    for _ in 0..2 {
-        again.remove("cart").expect("forgotten");
+    assert_eq!(again.get("cart"), Ok(Some(sent.clone())));
+    assert_eq!(again.swap("cart", Some(&sent), None), Ok(true));
+    assert_eq!(again.swap("cart", None, None), Ok(true));
+    assert!(files(&folder).is_empty());
+}
+
+#[test]
+fn only_what_was_seen_is_replaced() {
+    let held = tempfile::tempdir().expect("a folder");
+    let store = FolderStore::new(held.path()).expect("a store");
+    let (kept, other) = (record("key-1", IntentState::New), record("key-2", IntentState::New));
+    assert_eq!(store.swap("cart", Some(&kept), Some(&other)), Ok(false));
+    assert_eq!(store.swap("cart", None, Some(&kept)), Ok(true));
+    for (old, new) in [(None, Some(&other)), (Some(&other), Some(&kept)), (Some(&other), None), (None, None)] {
+        assert_eq!(store.swap("cart", old, new), Ok(false));
     }
-    assert_eq!(files(&folder), [""; 0].map(PathBuf::from));
+    assert_eq!((store.get("cart"), files(held.path()).len()), (Ok(Some(kept)), 1));
 }
 
 #[test]
@@ -36,14 +49,13 @@ fn of_many_at_once_one_comes_first() {
     let held = tempfile::tempdir().expect("a folder");
     let add = |index: u32| {
         let store = FolderStore::new(held.path()).expect("a store");
-        store.add("cart", record(&format!("key-{index}"), IntentState::New)).expect("kept").key
+        store.swap("cart", None, Some(&record(&format!("key-{index}"), IntentState::New))).expect("usable")
     };
-    let kept: Vec<String> = std::thread::scope(|scope| {
+    let first: Vec<bool> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..16).map(|index| scope.spawn(move || add(index))).collect();
         threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
     });
-    assert!(kept.len() == 16 && kept.iter().all(|key| *key == kept[0]), "{kept:?}");
-    assert_eq!(files(held.path()).len(), 1);
+    assert_eq!((first.len(), first.iter().filter(|first| **first).count()), (16, 1));
 }
 
 #[test]
@@ -52,7 +64,7 @@ fn any_name_is_a_file_in_the_folder() {
     let folder = held.path().join("intents");
     let store = FolderStore::new(&folder).expect("a store");
     for name in ["../../etc/passwd", "a/b", "\0", "ü"] {
-        store.add(name, record(name, IntentState::New)).expect("kept");
+        assert_eq!(store.swap(name, None, Some(&record(name, IntentState::New))), Ok(true));
         assert_eq!(store.get(name).expect("readable").expect("kept").key, name);
     }
     assert_eq!((files(&folder).len(), files(held.path()).len()), (4, 1));
@@ -62,7 +74,7 @@ fn any_name_is_a_file_in_the_folder() {
 fn what_is_no_record_is_told_and_not_taken_for_nothing() {
     let held = tempfile::tempdir().expect("a folder");
     let store = FolderStore::new(held.path()).expect("a store");
-    store.add("cart", record("key-1", IntentState::New)).expect("kept");
+    store.swap("cart", None, Some(&record("key-1", IntentState::New))).expect("kept");
     let path = files(held.path()).remove(0);
     let good: Value = serde_json::from_slice(&fs::read(&path).expect("readable")).expect("JSON");
     let mut bad: Vec<String> = ["", "[]", "{", "{}"].map(str::to_owned).to_vec();
@@ -77,7 +89,7 @@ fn what_is_no_record_is_told_and_not_taken_for_nothing() {
     for text in bad {
         fs::write(&path, &text).expect("written");
         assert!(store.get("cart").is_err(), "{text}");
-        assert!(store.add("cart", record("key-2", IntentState::New)).is_err(), "{text}");
+        assert!(store.swap("cart", None, Some(&record("key-2", IntentState::New))).is_err(), "{text}");
     }
 }
 
@@ -93,7 +105,7 @@ fn only_the_owner_can_read_it() {
     use std::os::unix::fs::PermissionsExt as _;
     let held = tempfile::tempdir().expect("a folder");
     let folder = held.path().join("intents");
-    FolderStore::new(&folder).expect("a store").add("cart", record("key-1", IntentState::New)).expect("kept");
+    FolderStore::new(&folder).expect("a store").swap("cart", None, Some(&record("key-1", IntentState::New))).expect("kept");
     for path in [&folder, &files(&folder)[0]] {
         assert_eq!(path.metadata().expect("there").permissions().mode() & 0o077, 0, "{}", path.display());
     }

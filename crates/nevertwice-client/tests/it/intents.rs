@@ -189,7 +189,7 @@ async fn a_finished_name_gets_a_new_key_and_an_unfinished_one_does_not() {
     client.send(&mut intent).await.expect("an outcome");
     let mut again = cart(&mut client);
     client.send(&mut again).await.expect("an outcome");
-    client.finish(&mut intent).expect("finished");
+    client.finish(&intent).expect("finished");
     let mut next = cart(&mut client);
     client.send(&mut next).await.expect("an outcome");
     let keys = lines(&scene, "idempotency-key");
@@ -203,7 +203,7 @@ async fn what_is_unknown_is_not_finished_and_outlives_its_expiry() {
     let cart = |client: &mut Scripted| client.intent(post("/x", &json!({})), IntentOptions::named("cart")).expect("an intent");
     let mut intent = cart(&mut client);
     client.send(&mut intent).await.expect("an outcome");
-    refused("still_unknown", client.finish(&mut intent));
+    refused("still_unknown", client.finish(&intent));
     scene.lock().expect("not poisoned").now_ms = intent.expires_at();
     let mut again = cart(&mut client);
     assert_eq!(again.key(), intent.key());
@@ -250,16 +250,11 @@ impl IntentStore for BrokenStore {
         self.inner.get(name)
     }
 
-    fn add(&self, name: &str, record: Record) -> Result<Record, StoreError> {
-        self.inner.add(name, record)
-    }
-
-    fn put(&self, name: &str, record: Record) -> Result<(), StoreError> {
-        if record.state == self.broken_from { Err(StoreError { why: "the disk is full".into() }) } else { self.inner.put(name, record) }
-    }
-
-    fn remove(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.remove(name)
+    fn swap(&self, name: &str, old: Option<&Record>, new: Option<&Record>) -> Result<bool, StoreError> {
+        if new.is_some_and(|new| new.state == self.broken_from) {
+            return Err(StoreError { why: "the disk is full".into() });
+        }
+        self.inner.swap(name, old, new)
     }
 }
 
@@ -281,6 +276,52 @@ async fn an_outcome_that_cannot_be_kept_is_told_and_the_key_stays() {
     }
     let keys = lines(&scene, "idempotency-key");
     assert_eq!(keys[0], keys[1]);
+}
+
+#[tokio::test]
+async fn a_refusal_beside_another_sender_is_no_refusal() {
+    let store: Arc<dyn IntentStore> = Arc::new(MemoryStore::default());
+    let (mut client, _) = with_store(&[no()], &store);
+    let mut intent = client.intent(post("/x", &json!({})), IntentOptions::named("cart")).expect("an intent");
+    // Another has begun, and not ended, when this one is sent.
+    let kept = store.get("cart").expect("usable").expect("kept");
+    assert_eq!(store.swap("cart", Some(&kept), Some(&Record { state: IntentState::Sent, ..kept.clone() })), Ok(true));
+    let Outcome::Unknown(unknown) = client.send(&mut intent).await.expect("an outcome") else { panic!("unknown") };
+    assert_eq!(unknown.reason, UnknownReason::RefusedInDoubt);
+}
+
+/// A network that is refused to another sender meanwhile, who notes that nothing happened.
+struct Beside(Arc<dyn IntentStore>);
+
+impl Transport for Beside {
+    async fn send(&mut self, _: &Request, _: Duration) -> http::Outcome {
+        let kept = self.0.get("cart").expect("usable").expect("kept");
+        let new = Record { state: IntentState::New, ..kept.clone() };
+        assert_eq!(self.0.swap("cart", Some(&kept), Some(&new)), Ok(true));
+        http::Outcome::Lost
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_of_another_sender_does_not_take_doubt_away() {
+    let store: Arc<dyn IntentStore> = Arc::new(MemoryStore::default());
+    let mut client = Client::new(Beside(store.clone())).with_store(store.clone()).with_retries(once(&Value::Null)).expect("bounds");
+    let mut intent = client.intent(post("/x", &json!({})), IntentOptions::named("cart")).expect("an intent");
+    assert!(matches!(client.send(&mut intent).await.expect("an outcome"), Outcome::Unknown(_)));
+    assert_eq!(store.get("cart").expect("usable").expect("kept").state, IntentState::Sent);
+}
+
+#[tokio::test]
+async fn an_intent_that_another_finished_is_not_sent() {
+    let (mut client, scene) = scripted(&[]);
+    let cart = |client: &mut Scripted| client.intent(post("/x", &json!({})), IntentOptions::named("cart")).expect("an intent");
+    let mut intent = cart(&mut client);
+    let same = cart(&mut client);
+    client.finish(&same).expect("finished");
+    refused("key_conflict", client.send(&mut intent).await);
+    cart(&mut client);
+    refused("key_conflict", client.send(&mut intent).await);
+    assert_eq!(scene.lock().expect("not poisoned").sent, []);
 }
 
 /// Never answers.
