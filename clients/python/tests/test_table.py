@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import unittest
+from pathlib import Path
 from typing import Any
 
 from nevertwice_client import Done, Failed, Outcome, Unknown
 from nevertwice_client.key import key_of
 from nevertwice_client.request import Request
 from nevertwice_client.retries import retry_after_ms
+from nevertwice_client.verdict import NOTHING_DONE
 
 from .scripted import TABLE, scripted
+
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 def told(outcome: Outcome) -> dict[str, Any]:
@@ -39,6 +44,21 @@ class Table(unittest.TestCase):
                 self.assertEqual(case.get("timeouts_ms", script.timeouts), script.timeouts)
                 # Whatever happens, every attempt is the same request with the same key.
                 self.assertLessEqual(len({repr(sent) for sent in script.sent}), 1)
+
+    def test_codes_that_say_that_nothing_was_done_are_believed(self) -> None:
+        for code in TABLE["nothing_done"]:
+            client, _, _ = scripted([{"status": 503, "body": {"code": code, "retryable": True}}], {"attempts_max": 1})
+            self.assertEqual(told(client.post("/x", {})), {"kind": "failed", "code": code, "attempts": 1})
+        self.assertEqual(sorted(TABLE["nothing_done"]), sorted(NOTHING_DONE))
+
+    def test_codes_that_say_that_nothing_was_done_say_so_on_their_pages(self) -> None:
+        guide = (DOCS / "clients.md").read_text(encoding="utf-8")
+        note = guide.split("\n¹ ")[1].split("\n\n")[0]
+        self.assertEqual(sorted(re.findall("`([a-z_]+)`", note)), sorted(NOTHING_DONE))
+        for code in NOTHING_DONE:
+            page = (DOCS / f"errors/{code}.md").read_text(encoding="utf-8")
+            self.assertIn("Retryable: yes", page)
+            self.assertRegex(page, r"\*\*What was done\.\*\* Nothing[.:]")
 
     def test_keys_are_uuids_of_version_7(self) -> None:
         for case in TABLE["keys"]:

@@ -55,7 +55,7 @@ function verdictOf(reply: Reply, code: string, problem: Problem): Verdict {
   const { status } = reply;
   if ((status >= 200 && status < 300) || status === 303) return "yes";
   if (code === "answer_not_kept") return ofTheAnswerNotKept(problem);
-  if (isMarked(reply)) return status < 500 ? "no" : "in_doubt";
+  if (status >= 400 && isMarked(reply)) return status < 500 ? "no" : "in_doubt";
   if (ASK_AGAIN.has(status) || (status === 409 && isInProgress(reply, code))) {
     if (problem.retryable === false) return status >= 500 ? "in_doubt" : "no_this_time";
     return status === 429 || NOTHING_DONE.has(code) ? "again" : "again_in_doubt";

@@ -33,6 +33,13 @@ for (const row of TABLE.cases) {
   });
 }
 
+test("codes that say that nothing was done are believed", async () => {
+  for (const code of TABLE.nothing_done) {
+    const { client } = scripted([{ status: 503, body: { code, retryable: true } }], {}, { attempts_max: 1 });
+    assert.deepEqual(told(await client.post("/x", {})), { kind: "failed", attempts: 1, code });
+  }
+});
+
 test("keys are UUIDs of version 7", () => {
   for (const row of TABLE.keys) assert.equal(keyOf(row.now_ms, Uint8Array.from(Buffer.from(row.bytes, "hex"))), row.key);
 });

@@ -71,7 +71,7 @@ fn verdict(reply: &Reply, code: &str, problem: &Value) -> Verdict {
     if code == "answer_not_kept" {
         return of_the_answer_not_kept(problem);
     }
-    if is_marked(reply) {
+    if status >= 400 && is_marked(reply) {
         return if status < 500 { Verdict::No } else { Verdict::InDoubt };
     }
     let may_be_asked_again = matches!(status, 408 | 429 | 502 | 503 | 504) || (status == 409 && is_in_progress(reply, code));

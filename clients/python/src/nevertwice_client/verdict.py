@@ -69,7 +69,7 @@ def _verdict(reply: Reply, code: str, problem: Mapping[str, Any]) -> Verdict:
         return Verdict.YES
     if code == "answer_not_kept":
         return _of_the_answer_not_kept(problem)
-    if reply.header("idempotent-replayed") == "true":
+    if status >= 400 and reply.header("idempotent-replayed") == "true":
         return Verdict.NO if status < 500 else Verdict.IN_DOUBT
     if status in ASK_AGAIN or (status == 409 and _in_progress(reply, code)):
         if problem.get("retryable") is False:

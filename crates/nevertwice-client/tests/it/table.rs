@@ -48,6 +48,17 @@ async fn every_case_ends_as_the_table_says() {
     }
 }
 
+#[tokio::test]
+async fn codes_that_say_that_nothing_was_done_are_believed() {
+    for code in rows("nothing_done") {
+        let (client, _) = scripted(&[json!({"status": 503, "body": {"code": code, "retryable": true}})]);
+        let mut client = client.with_retries(retries(&json!({"attempts_max": 1}))).expect("bounds");
+        let mut intent = client.intent(post("/x", &json!({})), IntentOptions::default()).expect("an intent");
+        let outcome = client.send(&mut intent).await.expect("an outcome");
+        assert_eq!(told(&outcome, intent.state()), json!({"kind": "failed", "code": code, "attempts": 1, "state": "new"}));
+    }
+}
+
 #[test]
 fn keys_are_uuids_of_version_7() {
     for case in rows("keys") {
