@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 import unittest
+from dataclasses import replace
+from typing import Any
 
-from nevertwice_client import ClientError, Done, Failed, MemoryStore, Unknown
+from nevertwice_client import ClientError, Done, Failed, Intent, MemoryStore, Unknown
 from nevertwice_client.store import Record
 
 from .scripted import IN_PROGRESS, LOST, NO, REPLAY, YES, scripted
@@ -224,6 +226,22 @@ class Stores(unittest.TestCase):
         with self.assertRaises(ClientError) as caught:
             client.post("/x", {}, name="cart")
         self.assertEqual((caught.exception.code, script.sent), ("store_failed", []))
+
+    def test_a_store_that_breaks_between_two_attempts_does_not_hide_the_outcome(self) -> None:
+        store = BrokenStore()
+        cases: list[tuple[list[Any], type]] = [([LOST, REPLAY], Done), ([LOST] * 5, Unknown)]
+        for steps, kind in cases:
+            client, clock, _ = scripted(steps, store=store)
+            store.broken_from = None
+            intent = client.intent("/x", {}, name=f"cart-{kind.__name__}")
+
+            def breaks(intent: Intent = intent) -> None:
+                assert intent.name is not None
+                store.swap(intent.name, store.get(intent.name), replace(intent.record, state="new"))
+                store.broken_from = "sent"
+
+            clock.during_sleep = breaks
+            self.assertIsInstance(client.send(intent), kind)
 
     def test_an_outcome_that_cannot_be_kept_is_told_and_the_key_stays(self) -> None:
         store = BrokenStore()

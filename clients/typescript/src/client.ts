@@ -143,8 +143,8 @@ export class Client {
   }
 
   /**
-   * Sends the intent, again and again within the bounds, and says what is known. It rejects only with what the client itself refuses, and
-   * with what `authorization` does.
+   * Sends the intent, again and again within the bounds, and says what is known. It rejects with what the client itself refuses,
+   * before anything is sent, and with what `authorization` does; after that the intent's `state` tells whether it may have happened.
    */
   async send(intent: Intent, options: SendOptions = {}): Promise<Outcome> {
     const bounds = boundsOf(options.retries ?? {}, this.#retries);
@@ -155,9 +155,12 @@ export class Client {
     let last: Reply | undefined;
     let code: string | undefined;
     let attempts = 0;
-    const unknown = async (reason: UnknownReason): Promise<Unknown> => {
-      // Somebody who sends the same intent may have noted a refusal of his meanwhile.
+    const noteInDoubt = async (): Promise<void> => {
+      // Somebody who sends the same intent may have noted a refusal of his meanwhile. If this can't be kept, the first note holds.
       await intent.note("sent").catch(() => false);
+    };
+    const unknown = async (reason: UnknownReason): Promise<Unknown> => {
+      await noteInDoubt();
       return new Unknown(reason, code, last, attempts);
     };
     const giveUp = async (reason: UnknownReason): Promise<Outcome> => {
@@ -171,7 +174,8 @@ export class Client {
       if (this.#clock.nowMs() >= intent.expiresAt) return giveUp("expired");
       if (leftMs <= 0) return giveUp("deadline");
       const lines = await this.#lines(intent);
-      if (!(await intent.note("sent")) && attempts === 0) {
+      if (attempts > 0) await noteInDoubt();
+      else if (!(await intent.note("sent"))) {
         // Somebody else sends it, or has.
         inDoubt = true;
         hadHappened = intent.state === "done";

@@ -42,7 +42,10 @@ impl<T: Transport, C: Clock> Client<T, C> {
                 return Ok(self.give_up(intent, course, UnknownReason::Deadline));
             }
             let request = self.with_intent(intent);
-            if !self.note_sent(intent)? && course.attempts == 0 {
+            if course.attempts > 0 {
+                // Somebody who sends the same intent may have noted a refusal of his meanwhile.
+                self.note_known(intent, IntentState::Sent);
+            } else if !self.note_sent(intent)? {
                 // Somebody else sends it, or has.
                 course.in_doubt = true;
                 course.had_happened = intent.state() == IntentState::Done;

@@ -120,7 +120,8 @@ class Client:
         self._forget(intent, although_unknown=True)
 
     def send(self, intent: Intent, *, retries: Retries | None = None, cancel: threading.Event | None = None) -> Outcome:
-        """Sends the intent, again and again within the bounds, and says what is known. It raises only what the client itself refuses.
+        """Sends the intent, again and again within the bounds, and says what is known. It raises what the client itself refuses, before
+        anything is sent, and what ``authorization`` raises; after that the intent's ``state`` tells whether it may have happened.
 
         ``cancel`` is looked at before each attempt and ends a wait; an attempt that is under way goes on to its end.
         """
@@ -133,10 +134,13 @@ class Client:
         code: str | None = None
         attempts = 0
 
-        def unknown(reason: str) -> Unknown:
-            # Somebody who sends the same intent may have noted a refusal of his meanwhile.
+        def note_in_doubt() -> None:
+            # Somebody who sends the same intent may have noted a refusal of his meanwhile. If this can't be kept, the first note holds.
             with contextlib.suppress(ClientError):
                 intent.note(SENT)
+
+        def unknown(reason: str) -> Unknown:
+            note_in_doubt()
             return Unknown(reason, code, last, attempts)
 
         def give_up(reason: str) -> Outcome:
@@ -155,7 +159,9 @@ class Client:
             if left_ms <= 0:
                 return give_up("deadline")
             lines = self._lines(intent)
-            if not intent.note(SENT) and attempts == 0:
+            if attempts > 0:
+                note_in_doubt()
+            elif not intent.note(SENT):
                 # Somebody else sends it, or has.
                 in_doubt, had_happened = True, intent.state == DONE
             attempts += 1
