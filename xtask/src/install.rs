@@ -20,9 +20,17 @@ pub(crate) struct Need {
     unpack: Option<&'static str>,
 }
 
-const NEEDS: &[Need] = &[
+impl Need {
+    /// One whose package is installed.
+    pub(crate) const fn installed(program: &'static str, package: &'static str, used_for: &'static str) -> Self {
+        Self { program, package, used_for, unpack: None }
+    }
+}
+
+/// What `cargo xtask test` needs.
+pub(crate) const OF_THE_TESTS: &[Need] = &[
     Need { program: "promtool", package: "prometheus", used_for: "the tests of ops/alerts.yml", unpack: Some("usr/bin/promtool") },
-    Need { program: "systemd-analyze", package: "systemd", used_for: "the test of ops/nevertwice.service", unpack: None },
+    Need::installed("systemd-analyze", "systemd", "the test of ops/nevertwice.service"),
 ];
 
 #[derive(Debug, PartialEq, Eq)]
@@ -37,11 +45,11 @@ pub(crate) fn tools(workspace: &Workspace) -> Result<PathBuf, Failure> {
     Ok(workspace.metadata()?.target_directory.into_std_path_buf().join("tools"))
 }
 
-pub(crate) fn run(workspace: &Workspace) -> Result<String, Failure> {
+pub(crate) fn run(workspace: &Workspace, needs: &[Need]) -> Result<String, Failure> {
     let tools = tools(workspace)?;
     let present = |program: &str| is_file(&tools.join(program)) || on_path(program);
-    match plan(NEEDS, present, is_root() && on_path("apt-get")) {
-        Plan::Nothing => Ok(format!("all {} programs are there", NEEDS.len())),
+    match plan(needs, present, is_root() && on_path("apt-get")) {
+        Plan::Nothing => Ok(format!("all {} programs are there", needs.len())),
         Plan::Fetch(missing) => {
             stream(apt_get().arg("update"), REMEDY)?;
             for need in &missing {
@@ -51,7 +59,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<String, Failure> {
                     Some(file) => unpack(need, file, &tools)?,
                 }
             }
-            match plan(NEEDS, present, false) {
+            match plan(needs, present, false) {
                 Plan::Ask(missing) => Err(ask(&missing)),
                 Plan::Nothing | Plan::Fetch(_) => Ok(format!("brought {}", programs(&missing))),
             }
@@ -60,7 +68,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<String, Failure> {
     }
 }
 
-const REMEDY: &str = "bring what is missing by hand, so that it is on the PATH; then run `cargo xtask test` again";
+const REMEDY: &str = "bring what is missing by hand, so that it is on the PATH; then run the same step again";
 
 /// Takes one file out of a package, without installing it.
 fn unpack(need: &Need, file: &str, tools: &Path) -> Result<(), Failure> {
@@ -133,8 +141,8 @@ fn is_root() -> bool {
 mod tests {
     use super::*;
 
-    const CACHE: Need = Need { program: "cache-server", package: "cache", used_for: "the cache tests", unpack: None };
-    const STORE: Need = Need { program: "store-server", package: "store", used_for: "the store tests", unpack: None };
+    const CACHE: Need = Need::installed("cache-server", "cache", "the cache tests");
+    const STORE: Need = Need::installed("store-server", "store", "the store tests");
 
     #[test]
     fn what_is_there_is_left_alone() {

@@ -5,7 +5,7 @@ use std::fmt;
 use clap::Subcommand;
 
 use crate::workspace::Workspace;
-use crate::{licences, lints, schemathesis, simulate, suite, tidy, walls};
+use crate::{clients, licences, lints, schemathesis, simulate, suite, tidy, walls};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
 pub(crate) enum Step {
@@ -25,14 +25,26 @@ pub(crate) enum Step {
     Test,
     /// Ask a running server what its OpenAPI document lets one ask, and hold its answers to it
     Schemathesis,
+    /// The clients in other languages, against a script and against a running server behind a network that loses replies
+    Clients,
     /// Seeds of the simulator that must find nothing, and planted bugs that it must find
     SimulateAll,
 }
 
 impl Step {
     /// In the order that `ci` runs them: what is cheap first.
-    pub(crate) const ALL: [Self; 9] =
-        [Self::Fmt, Self::Tidy, Self::Walls, Self::Licences, Self::Clippy, Self::Docs, Self::Schemathesis, Self::SimulateAll, Self::Test];
+    pub(crate) const ALL: [Self; 10] = [
+        Self::Fmt,
+        Self::Tidy,
+        Self::Walls,
+        Self::Licences,
+        Self::Clippy,
+        Self::Docs,
+        Self::Schemathesis,
+        Self::Clients,
+        Self::SimulateAll,
+        Self::Test,
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -44,6 +56,7 @@ impl Step {
             Self::Docs => "docs",
             Self::Test => "test",
             Self::Schemathesis => "schemathesis",
+            Self::Clients => "clients",
             Self::SimulateAll => "simulate-all",
         }
     }
@@ -58,6 +71,7 @@ impl Step {
             Self::Clippy => lints::clippy(workspace),
             Self::Docs => lints::docs(workspace),
             Self::Schemathesis => schemathesis::run(workspace),
+            Self::Clients => clients::run(workspace),
             Self::SimulateAll => simulate::run(workspace),
             Self::Test => return suite::run(workspace),
         };

@@ -34,7 +34,7 @@ pub(crate) fn run(workspace: &Workspace) -> Report {
 }
 
 fn run_counted(workspace: &Workspace, tally: &mut Tally) -> Result<String, Failure> {
-    println!("install: {}", install::run(workspace)?);
+    println!("install: {}", install::run(workspace, install::OF_THE_TESTS)?);
     let count_dir = workspace.metadata()?.target_directory.into_std_path_buf().join("conformance");
     match fs::remove_dir_all(&count_dir) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(unusable(&count_dir, &error)),

@@ -5,16 +5,17 @@
 //!
 //! - [`worldcup`]: real input, the squads and goals of 2026, with scorers looked up by a stated rule.
 //! - [`demo`]: a market and a flash sale over HTTP, with lost replies and a killed server.
-//! - [`http`]: a client that says what is known of a request, and loses replies for real.
+//! - [`http`]: a client that says what is known of a request, and loses replies for real; it is that of `nevertwice-client`.
 //! - [`load`]: closed and open loops of requests, measured, for the benchmarks.
 //! - [`record`]: what clients were told, and the judge that holds the server to it.
 //! - [`report`]: the verdict and what it rests on, for a terminal and as one HTML file.
 //! - [`seed`]: the seeded randomness behind every plan.
 
 pub mod demo;
-pub mod http;
 pub mod load;
 pub mod record;
 pub mod report;
 pub mod seed;
 pub mod worldcup;
+
+pub use nevertwice_client::http;

@@ -26,6 +26,7 @@ const LOCAL: &str = "nevertwice-local";
 const REDIS: &str = "nevertwice-redis";
 const LEDGER: &str = "nevertwice-ledger";
 const IDEMPOTENCY: &str = "nevertwice-idempotency";
+const CLIENT: &str = "nevertwice-client";
 const SERVER: &str = "nevertwice-server";
 const BOTS: &str = "nevertwice-bots";
 pub(crate) const BINARY: &str = "nevertwice";
@@ -54,7 +55,7 @@ pub(crate) const WALLS: &[Wall] = &[
             CLOCKS_AND_CHANCE,
             STD_USERS,
             PICTURES,
-            &[API, LOCAL, REDIS, LEDGER, IDEMPOTENCY, SERVER, BOTS],
+            &[API, LOCAL, REDIS, LEDGER, IDEMPOTENCY, CLIENT, SERVER, BOTS],
         ],
         // The digest asks the operating system for the processor's features on ARM, through libc and without std.
         elsewhere: &["libc"],
@@ -63,42 +64,49 @@ pub(crate) const WALLS: &[Wall] = &[
     },
     Wall {
         package: API,
-        never: &[RUNTIMES, HTTP, DATABASES, PICTURES, &[LOCAL, REDIS, LEDGER, IDEMPOTENCY, SERVER, BOTS]],
+        never: &[RUNTIMES, HTTP, DATABASES, PICTURES, &[LOCAL, REDIS, LEDGER, IDEMPOTENCY, CLIENT, SERVER, BOTS]],
         elsewhere: &[],
         control: CORE,
         why: "the contract knows no runtime, no HTTP server, no Redis and no SQL, and does no I/O",
     },
     Wall {
         package: LOCAL,
-        never: &[HTTP, DATABASES, PICTURES, &[REDIS, LEDGER, IDEMPOTENCY, SERVER, BOTS]],
+        never: &[HTTP, DATABASES, PICTURES, &[REDIS, LEDGER, IDEMPOTENCY, CLIENT, SERVER, BOTS]],
         elsewhere: &[],
         control: API,
         why: "the embedded backend knows no server, no other backend and nobody who uses it",
     },
     Wall {
         package: REDIS,
-        never: &[&["axum", "rusqlite", "sqlx"], PICTURES, &[LOCAL, LEDGER, IDEMPOTENCY, SERVER, BOTS]],
+        never: &[&["axum", "rusqlite", "sqlx"], PICTURES, &[LOCAL, LEDGER, IDEMPOTENCY, CLIENT, SERVER, BOTS]],
         elsewhere: &[],
         control: API,
         why: "the Redis backend decides nothing in Rust and knows no other backend",
     },
     Wall {
         package: LEDGER,
-        never: &[&["axum", "redis"], PICTURES, &[LOCAL, REDIS, IDEMPOTENCY, SERVER, BOTS]],
+        never: &[&["axum", "redis"], PICTURES, &[LOCAL, REDIS, IDEMPOTENCY, CLIENT, SERVER, BOTS]],
         elsewhere: &[],
         control: API,
         why: "the ledger follows entries; it knows no backend that makes them",
     },
     Wall {
         package: IDEMPOTENCY,
-        never: &[DATABASES, PICTURES, &[LOCAL, REDIS, LEDGER, SERVER, BOTS]],
+        never: &[DATABASES, PICTURES, &[LOCAL, REDIS, LEDGER, CLIENT, SERVER, BOTS]],
         elsewhere: &[],
         control: API,
         why: "the layer and the proxy see a `KeyStore`, never a backend",
     },
     Wall {
+        package: CLIENT,
+        never: &[DATABASES, PICTURES, &["axum", "tower", "tower-http", CORE, API, LOCAL, REDIS, LEDGER, IDEMPOTENCY, SERVER, BOTS]],
+        elsewhere: &[],
+        control: "hyper",
+        why: "the client knows the wire alone: no server, no backend, and nothing of what they are made of",
+    },
+    Wall {
         package: SERVER,
-        never: &[&["indicatif", "comfy-table", BOTS]],
+        never: &[&["indicatif", "comfy-table", CLIENT, BOTS]],
         elsewhere: &[],
         control: API,
         why: "the server does not know who drives it, and writes to no terminal",
@@ -128,7 +136,7 @@ pub(crate) const WALLS: &[Wall] = &[
     },
     Wall {
         package: XTASK,
-        never: &[&[CORE, API, LOCAL, REDIS, LEDGER, IDEMPOTENCY, SERVER, BOTS]],
+        never: &[&[CORE, API, LOCAL, REDIS, LEDGER, IDEMPOTENCY, CLIENT, SERVER, BOTS]],
         elsewhere: &[],
         control: "clap",
         why: "the checks must build and run while the product does not compile",

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nevertwice_bots::http::{Client, Outcome, Request, Target};
+use nevertwice_client::http::{Client, Outcome, Request, Target};
 
 use crate::stub::{Act, Stub};
 

@@ -55,7 +55,12 @@ impl Client {
 
     /// Sends a request and waits for its whole reply.
     pub async fn send(&mut self, request: &Request) -> Outcome {
-        match timeout(self.time_limit, self.exchange(request)).await {
+        self.send_within(request, self.time_limit).await
+    }
+
+    /// Sends a request and waits for its whole reply, with another time limit for this one.
+    pub async fn send_within(&mut self, request: &Request, time_limit: Duration) -> Outcome {
+        match timeout(time_limit, self.exchange(request)).await {
             Ok(outcome) => {
                 if matches!(outcome, Outcome::Lost | Outcome::Refused) {
                     self.connection = None;
