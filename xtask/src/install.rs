@@ -22,6 +22,8 @@ pub(crate) struct Need {
 
 const NEEDS: &[Need] = &[
     Need { program: "promtool", package: "prometheus", used_for: "the tests of ops/alerts.yml", unpack: Some("usr/bin/promtool") },
+    Need { program: "python3", package: "python3", used_for: "the test of conformance/targets/python_target.py", unpack: None },
+    Need { program: "node", package: "nodejs", used_for: "the test of conformance/targets/node_target.mjs", unpack: None },
     Need { program: "systemd-analyze", package: "systemd", used_for: "the test of ops/nevertwice.service", unpack: None },
 ];
 
