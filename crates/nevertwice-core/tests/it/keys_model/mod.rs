@@ -6,10 +6,12 @@
 //!
 //! - `world`: what a state of the model is;
 //! - `steps`: what may happen next;
+//! - `seen`: what happened at all;
 //! - `store`: the store between a contender and the core, right or with a planted bug, and the judge of every change;
 //! - `properties`: what must hold in every state, and the tests.
 
 mod properties;
+mod seen;
 mod steps;
 mod store;
 mod world;

@@ -1,10 +1,13 @@
 //! What may happen next.
 
+use std::sync::Arc;
+
 use nevertwice_core::keys::*;
 use stateright::Model;
 
+use super::seen::Seen;
 use super::store::Bug;
-use super::world::{Contender, End, Kept, Left, Seen, World};
+use super::world::{Contender, End, Fault, Kept, Left, World};
 
 /// Time passes in steps of half a lease.
 const TICK_MS: i64 = 600;
@@ -21,6 +24,8 @@ pub(super) struct Keys {
     pub(super) ticks: i64,
     pub(super) left: Left,
     pub(super) bug: Option<Bug>,
+    /// What happened somewhere in the model: no part of its states.
+    pub(super) seen: Arc<Seen>,
 }
 
 /// One step.
@@ -28,16 +33,29 @@ pub(super) struct Keys {
 pub(super) enum Step {
     TimePasses,
     /// The contender asks the store, or reports to it; and the reply reaches it, or does not.
-    Speaks { number: usize, hears: bool },
+    Speaks {
+        number: usize,
+        hears: bool,
+    },
     /// The owner moves the end of its lease.
-    Renews { number: usize },
+    Renews {
+        number: usize,
+    },
     /// The owner has its effect.
-    Acts { number: usize },
+    Acts {
+        number: usize,
+    },
     /// The owner finds that nothing can have happened.
-    FindsNothing { number: usize },
+    FindsNothing {
+        number: usize,
+    },
     /// The owner does not know what happened: after its effect, or without.
-    LosesTrack { number: usize },
-    Dies { number: usize },
+    LosesTrack {
+        number: usize,
+    },
+    Dies {
+        number: usize,
+    },
 }
 
 impl Model for Keys {
@@ -54,13 +72,16 @@ impl Model for Keys {
             highest: 0,
             told: None,
             fault: None,
-            seen: Seen::default(),
             left: self.left,
         }]
     }
 
     fn actions(&self, world: &World, steps: &mut Vec<Step>) {
-        let waits = |contender: &Contender| matches!(contender, Contender::Waits { lease_expires_at, .. } if *lease_expires_at > world.at_ms);
+        if world.fault.is_some() {
+            return;
+        }
+        let waits =
+            |contender: &Contender| matches!(contender, Contender::Waits { lease_expires_at, .. } if *lease_expires_at > world.at_ms);
         if world.at_ms < T0 + self.ticks * TICK_MS || world.contenders.iter().any(waits) {
             steps.push(Step::TimePasses);
         }
@@ -113,7 +134,7 @@ impl Model for Keys {
                 let Contender::Runs(generation) = world.contenders[number] else { return None };
                 next.left.renewals -= 1;
                 let renewed = self.renew(world, number, generation, LEASE_MS);
-                next.seen.stale_owner_refused |= renewed.reply.is_err();
+                self.seen.note_stale(&renewed);
                 self.keep(&mut next, number, Some(generation), renewed.change);
             }
             Step::Acts { number } => {
@@ -157,7 +178,7 @@ impl Keys {
             Contender::Acted(generation) => {
                 let is_late = world.record().is_some_and(|record| record.is_lapsed(world.at_ms));
                 let told = self.complete(world, number, generation);
-                world.seen.late_answer_kept |= is_late && told.change.is_some();
+                self.seen.late_answer_kept.note(is_late && told.change.is_some());
                 self.report(world, number, generation, told, End::Kept)
             }
             Contender::GivesBack(generation) => {
@@ -173,7 +194,7 @@ impl Keys {
     }
 
     fn report<R>(&self, world: &mut World, number: usize, generation: u64, told: KeyDecision<R>, end: End) -> Contender {
-        world.seen.stale_owner_refused |= matches!(told.reply, Err(KeyRejection::StaleOwner { .. }));
+        self.seen.note_stale(&told);
         self.keep(world, number, Some(generation), told.change);
         Contender::Ended(if told.reply.is_ok() { end } else { End::Replaced })
     }
@@ -184,20 +205,20 @@ impl Keys {
         self.keep(world, number, None, told.change);
         match told.reply {
             Ok(Registration::Fresh(lease)) => {
-                world.seen.freed_and_claimed |= was_free;
+                self.seen.freed_and_claimed.note(was_free);
                 Contender::Runs(lease.generation)
             }
             Ok(Registration::TakenOver(lease)) => {
-                world.seen.taken_over = true;
+                self.seen.taken_over.note(true);
                 Contender::Runs(lease.generation)
             }
             Ok(Registration::Resumed(lease)) => {
-                world.seen.resumed = true;
+                self.seen.resumed.note(true);
                 Contender::Runs(lease.generation)
             }
             Ok(Registration::Replay { answer, .. }) => {
                 if world.told.is_some_and(|told| told != answer.status) {
-                    world.fault = world.fault.or(Some(super::world::Fault::AnswerChanged));
+                    world.fault = world.fault.or(Some(Fault::AnswerChanged));
                 }
                 world.told = Some(answer.status);
                 Contender::Ended(End::Replayed)

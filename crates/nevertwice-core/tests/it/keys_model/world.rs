@@ -21,8 +21,6 @@ pub(super) struct World {
     pub(super) told: Option<u32>,
     /// What must never happen, as soon as it has.
     pub(super) fault: Option<Fault>,
-    /// What has happened that should, sometime.
-    pub(super) seen: Seen,
     pub(super) left: Left,
 }
 
@@ -73,16 +71,6 @@ pub(super) enum Fault {
     StaleOwnerChanged,
     GenerationNotRisen,
     RunningClaimChangedHands,
-}
-
-/// What has happened at least once, so that the properties are not true of nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Seen {
-    pub(super) taken_over: bool,
-    pub(super) resumed: bool,
-    pub(super) late_answer_kept: bool,
-    pub(super) stale_owner_refused: bool,
-    pub(super) freed_and_claimed: bool,
 }
 
 /// What may still go wrong, or on and on: it bounds the model.
