@@ -21,6 +21,7 @@ pub(super) fn lines() -> Vec<Input> {
         ("unclosed", "\"a\\\""),
         ("no-escape", "\"a\\b\""),
         ("empty", "\"\""),
+        ("dots", "\"..\""),
         ("not-ascii", "\"\u{e9}\""),
         ("longest", longest.as_str()),
         ("longest-escaped", escaped.as_str()),
@@ -28,13 +29,8 @@ pub(super) fn lines() -> Vec<Input> {
 }
 
 pub(super) fn heads() -> Vec<Input> {
-    let lines: [(&[u8], &[u8]); 5] = [
-        (b"location", b"/charges/7"),
-        (b"link", b"</a>; rel=\"a,b\""),
-        (b"link", b"</c>"),
-        (b"x-empty", b""),
-        (b"x-bytes", b"\xff\t"),
-    ];
+    let lines: [(&[u8], &[u8]); 5] =
+        [(b"location", b"/charges/7"), (b"link", b"</a>; rel=\"a,b\""), (b"link", b"</c>"), (b"x-empty", b""), (b"x-bytes", b"\xff\t")];
     let heads = [("none", &lines[..0]), ("one", &lines[..1]), ("all", &lines[..])];
     let written = heads.into_iter().map(|(name, lines)| (name.to_owned(), encode_lines(lines.iter().copied()).unwrap_or_default()));
     let text = ("text".to_owned(), b"location:/charges/7\nlink:</a>\nlink:</c>\nno colon\n:\n".to_vec());
@@ -43,7 +39,8 @@ pub(super) fn heads() -> Vec<Input> {
 
 pub(super) fn bodies() -> Vec<Input> {
     let field = "Content-Disposition: form-data; name=\"amount\"\r\n\r\n5";
-    let file = "content-type: text/plain\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a\"\r\nX-Other: 1\r\n\r\nline\r\n--c\r\n";
+    let file =
+        "content-type: text/plain\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a\"\r\nX-Other: 1\r\n\r\nline\r\n--c\r\n";
     let two = format!("multipart/form-data; boundary=b\n--b\r\n{field}\r\n--b\r\n{file}\r\n--b--\r\n");
     let preamble = format!("multipart/form-data; charset=x; Boundary=\"b\"\nignored\r\n--b \r\n{field}\r\n--b--ignored");
     let headless = "multipart/form-data; boundary=b\n--b\r\n\r\nabc\r\n--b--".to_owned();

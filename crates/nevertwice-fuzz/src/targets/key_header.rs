@@ -5,7 +5,8 @@ use nevertwice_api::key_header;
 use crate::Verdict;
 
 /// What these lines are made of.
-pub const WORDS: &[&str] = &["\"", "\\\"", "\\\\", "\\", ",", " ", "\t", ";a=1", "\u{e9}", "\u{7f}", "8e03978e-40d5-43dd-bc93-6894a57f9324"];
+pub const WORDS: &[&str] =
+    &["\"", "\\\"", "\\\\", "\\", ",", " ", "\t", ";a=1", "\u{e9}", "\u{7f}", ".", "8e03978e-40d5-43dd-bc93-6894a57f9324"];
 
 /// The longest key, in characters.
 const KEY_MAX: usize = 255;
@@ -37,6 +38,9 @@ fn slowly(bytes: &[u8]) -> Option<String> {
         line.remove(0);
     }
     let key = if line.first() == Some(&b'"') { inside(&line)? } else { bare(line)? };
+    if key == b"." || key == b".." {
+        return None;
+    }
     let is_key = (1..=KEY_MAX).contains(&key.len()) && key.iter().all(|byte| (0x21..=0x7e).contains(byte));
     if is_key { String::from_utf8(key).ok() } else { None }
 }
