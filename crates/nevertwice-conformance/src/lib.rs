@@ -22,8 +22,8 @@ mod run;
 
 pub use http::{ANSWER_TIME, Base, BaseError};
 pub use profile::{
-    Age, Answers, Caller, ClientErrors, Duplicates, Effects, Larger, Limits, Nobody, OldKeys, PRESETS, Profile, ProfileError, Replays, Same,
-    Scope, ServerErrors, Statuses, Told,
+    Age, Answers, Caller, ClientErrors, Duplicates, Effects, Larger, Limits, Nobody, OldKeys, PRESETS, Profile, ProfileError, Replays,
+    Same, Scope, ServerErrors, Statuses, Told,
 };
 pub use report::{Line, Tally, Verdict};
 pub use rules::{Rule, rules};

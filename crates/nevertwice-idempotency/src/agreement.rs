@@ -46,9 +46,8 @@ fn check(guards: &Routes, routes: &[(Method, &str)]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for (index, guard) in guards.0.iter().enumerate() {
         let before = &guards.0[..index];
-        let is_first = |(method, path): &(Method, &str)| {
-            meets(guard, method, path) && !before.iter().any(|earlier| covers(earlier, method, path))
-        };
+        let is_first =
+            |(method, path): &(Method, &str)| meets(guard, method, path) && !before.iter().any(|earlier| covers(earlier, method, path));
         if !routes.iter().any(is_first) {
             warnings.push(Warning::GuardWithoutRoute { pattern: guard.pattern.clone() });
         }
@@ -92,19 +91,17 @@ mod tests {
 
     #[test]
     fn guards_and_routes_that_agree_say_nothing() {
-        for (guard, route) in [
-            ("/{*rest}", "/charges"),
-            ("/charges/{id}", "/charges/{charge}"),
-            ("/v1/{*rest}", "/v1/{*path}"),
-            ("/charges", "/charges"),
-        ] {
+        for (guard, route) in
+            [("/{*rest}", "/charges"), ("/charges/{id}", "/charges/{charge}"), ("/v1/{*rest}", "/v1/{*path}"), ("/charges", "/charges")]
+        {
             assert_eq!(told(&[(&[Method::POST], guard)], &[(Method::POST, route)]), [""; 0], "{guard} and {route}");
         }
     }
 
     #[test]
     fn a_misspelt_guard_and_the_route_that_it_leaves_open_are_told() {
-        let told = told(&[(&[Method::POST], "/charge"), (&[Method::POST], "/refunds")], &[(Method::POST, "/charges"), (Method::POST, "/refunds")]);
+        let told =
+            told(&[(&[Method::POST], "/charge"), (&[Method::POST], "/refunds")], &[(Method::POST, "/charges"), (Method::POST, "/refunds")]);
         let expected = [
             "the guard of /charge matches no route that takes keys: it guards nothing",
             "POST /charges takes keys, and no guard looks at them",
@@ -122,7 +119,10 @@ mod tests {
     fn a_guard_behind_another_guards_nothing_and_one_of_some_requests_is_not_enough() {
         let post: &[Method] = &[Method::POST];
         let behind = [(post, "/{*rest}"), (post, "/charges")];
-        assert_eq!(told(&behind, &[(Method::POST, "/charges")]), ["the guard of /charges matches no route that takes keys: it guards nothing"]);
+        assert_eq!(
+            told(&behind, &[(Method::POST, "/charges")]),
+            ["the guard of /charges matches no route that takes keys: it guards nothing"]
+        );
         let some = told(&[(post, "/charges/7")], &[(Method::POST, "/charges/{id}")]);
         assert_eq!(some, ["POST /charges/{id} takes keys, and no guard looks at them"]);
     }

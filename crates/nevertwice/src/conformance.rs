@@ -2,12 +2,11 @@
 
 use std::error::Error;
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use nevertwice_conformance::{Asked, Base, Line, PRESETS, Profile, run, rules};
+use nevertwice_conformance::{Asked, Base, Line, PRESETS, Profile, rules, run};
 use serde_json::json;
 
 use crate::output::report;

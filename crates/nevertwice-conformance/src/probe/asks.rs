@@ -130,7 +130,8 @@ impl Probe {
     /// Asks the unguarded side.
     pub(super) async fn command(&self, asked: &Ask, status: u16) -> Result<Answer, Failed> {
         self.note(&self.control, asked);
-        let answer = send(&self.control, asked).await.map_err(|none| Failed::from(none).of(format!("the control endpoint {}", asked.path)))?;
+        let answer =
+            send(&self.control, asked).await.map_err(|none| Failed::from(none).of(format!("the control endpoint {}", asked.path)))?;
         if answer.status == status {
             return Ok(answer);
         }

@@ -41,7 +41,11 @@ impl Probe {
             let is_of_connection = OF_THE_CONNECTION.contains(&name) || of_this_one.contains(&name);
             let is_repeated = !is_of_connection && !self.profile.replays.without.iter().any(|without| without == name);
             // The marker is exposed by one line more.
-            let is_same = if name == EXPOSED { again.values(name).starts_with(&first.values(name)) } else { again.values(name) == first.values(name) };
+            let is_same = if name == EXPOSED {
+                again.values(name).starts_with(&first.values(name))
+            } else {
+                again.values(name) == first.values(name)
+            };
             if is_repeated && !is_same {
                 return Err(Failed::new(lines(again, name), format!("as at first: {}", lines(first, name))));
             }

@@ -74,7 +74,10 @@ pub(super) async fn not_what_belongs_to_the_moment(probe: &Probe) -> Result<(), 
             continue;
         }
         if !repeated.is_empty() {
-            return Err(Failed::new(format!("{name} on the replay"), format!("no {name}, which the first answer had {} times", at_first.len())));
+            return Err(Failed::new(
+                format!("{name} on the replay"),
+                format!("no {name}, which the first answer had {} times", at_first.len()),
+            ));
         }
     }
     if !again.values("x-hop").is_empty() {
@@ -102,7 +105,11 @@ pub(super) async fn marker_is_exposed(probe: &Probe) -> Result<(), Failed> {
     if !names(&again).contains(&probe.profile.told.marker) {
         return Err(Failed::new(told, format!("{EXPOSED} with {}", probe.profile.told.marker)));
     }
-    if names(&first).iter().all(|name| names(&again).contains(name)) { Ok(()) } else { Err(Failed::new(told, "what the handler exposed, too")) }
+    if names(&first).iter().all(|name| names(&again).contains(name)) {
+        Ok(())
+    } else {
+        Err(Failed::new(told, "what the handler exposed, too"))
+    }
 }
 
 pub(super) async fn again_and_again(probe: &Probe) -> Result<(), Failed> {

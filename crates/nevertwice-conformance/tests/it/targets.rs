@@ -18,7 +18,8 @@ impl Target {
     fn start(program: &str, file: &str) -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/targets").join(file);
         let spawned = Command::new(program).arg(path).stdout(Stdio::piped()).spawn();
-        let mut process = spawned.unwrap_or_else(|error| panic!("{program} does not start: {error}; `cargo xtask test` says how to get it"));
+        let mut process =
+            spawned.unwrap_or_else(|error| panic!("{program} does not start: {error}; `cargo xtask test` says how to get it"));
         let mut line = String::new();
         BufReader::new(process.stdout.take().expect("it is piped")).read_line(&mut line).expect("it says where it listens");
         let base = line.trim().strip_prefix("listening on ").and_then(|url| url.parse().ok());

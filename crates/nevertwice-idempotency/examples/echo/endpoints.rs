@@ -48,10 +48,7 @@ impl Endpoints {
 
     /// The side that no guard may see.
     pub fn control(&self) -> Router {
-        Router::new()
-            .route("/control/{name}", put(plan).get(state))
-            .route("/control/{name}/open", post(open_gate))
-            .with_state(self.clone())
+        Router::new().route("/control/{name}", put(plan).get(state)).route("/control/{name}/open", post(open_gate)).with_state(self.clone())
     }
 }
 
@@ -74,8 +71,7 @@ async fn plan(State(endpoints): State<Endpoints>, Path(name): Path<String>, Json
 
 async fn state(State(endpoints): State<Endpoints>, Path(name): Path<String>) -> Response<Body> {
     let Some(endpoint) = endpoints.find(&name) else { return StatusCode::NOT_FOUND.into_response() };
-    let [runs, waiting, body_bytes] =
-        [&endpoint.runs, &endpoint.waiting, &endpoint.body_bytes].map(|figure| figure.load(Ordering::SeqCst));
+    let [runs, waiting, body_bytes] = [&endpoint.runs, &endpoint.waiting, &endpoint.body_bytes].map(|figure| figure.load(Ordering::SeqCst));
     Json(json!({ "runs": runs, "waiting": waiting, "body_bytes": body_bytes })).into_response()
 }
 

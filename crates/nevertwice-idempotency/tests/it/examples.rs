@@ -27,9 +27,8 @@ async fn send(app: &Router, path: &str, headers: &[(&str, &str)], body: &str) ->
 async fn a_charge_happens_once_for_each_key_and_caller() {
     let till = axum_service::Till::default();
     let app = axum_service::app(till.clone()).expect("the policy is one");
-    let charge = async |user: &str, key: &str, body: &str| {
-        send(&app, "/charges", &[("authorization", user), ("idempotency-key", key)], body).await
-    };
+    let charge =
+        async |user: &str, key: &str, body: &str| send(&app, "/charges", &[("authorization", user), ("idempotency-key", key)], body).await;
     let first = charge("Bearer ann", "order-17", r#"{"amount":500}"#).await;
     let again = charge("Bearer ann", "order-17", r#"{ "amount": 500 }"#).await;
     assert_eq!((first.0, &first.1["location"], &first.2), (201, &again.1["location"], &again.2));

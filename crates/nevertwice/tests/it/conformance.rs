@@ -44,8 +44,7 @@ fn a_target_that_passes_everything_that_was_asked_is_a_success() {
 #[test]
 fn json_is_one_object_a_line() {
     let told = conformance(&["--target", &nobody(), "--rule", "key-two-lines", "--json"]);
-    let lines: Vec<serde_json::Value> =
-        text(&told.stdout).lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect();
+    let lines: Vec<serde_json::Value> = text(&told.stdout).lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect();
     assert_eq!((lines[0]["rule"].as_str(), lines[0]["verdict"].as_str()), (Some("key-two-lines"), Some("fail")));
     assert_eq!((&lines[1]["tally"]["failed"], lines[1]["profile"].as_str()), (&1.into(), Some("ietf")));
     assert_eq!((lines.len(), told.status.code()), (2, Some(1)));
