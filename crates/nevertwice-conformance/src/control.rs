@@ -54,7 +54,7 @@ pub(crate) struct State {
 }
 
 impl Plan {
-    /// Answers with this status and a short body.
+    /// Compared with this status and a short body.
     pub(crate) fn status(status: u16) -> Self {
         let (headers, gate, end) = (Vec::new(), Gate::None, End::Whole);
         let plan = Self { status, headers, body: String::new(), repeat: 1, gate, end, chunked: false };

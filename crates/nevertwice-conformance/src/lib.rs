@@ -22,7 +22,7 @@ mod run;
 
 pub use http::{ANSWER_TIME, Base, BaseError};
 pub use profile::{
-    Age, Answers, Caller, ClientErrors, Duplicates, Effects, Larger, Limits, Nobody, OldKeys, PRESETS, Profile, ProfileError, Replays,
+    Age, Caller, ClientErrors, Compared, Duplicates, Effects, Larger, Limits, Nobody, OldKeys, PRESETS, Profile, ProfileError, Replays,
     Same, Scope, ServerErrors, Statuses, Told,
 };
 pub use report::{Line, Tally, Verdict};

@@ -99,11 +99,11 @@ pub struct Same {
     /// What names a key, beside who calls and the method.
     pub scope: Scope,
     /// How JSON bodies are compared.
-    pub json: Answers,
+    pub json: Compared,
     /// How forms are compared.
-    pub forms: Answers,
+    pub forms: Compared,
     /// How multipart bodies are compared.
-    pub multipart: Answers,
+    pub multipart: Compared,
 }
 
 /// What becomes of the key.
@@ -177,7 +177,7 @@ choices! {
         Route
     }
     /// How bodies are compared.
-    Answers {
+    Compared {
         /// By what they mean.
         Canonical,
         /// By their bytes.

@@ -15,6 +15,9 @@ use crate::profile::Profile;
 /// The commands of one rule that are remembered for its report.
 const COMMANDS_MAX: usize = 40;
 
+/// The longest name of an endpoint, as `conformance/README.md` has it.
+const NAME_BYTES_MAX: usize = 64;
+
 /// One endpoint of one rule.
 #[derive(Clone)]
 pub(crate) struct Probe {
@@ -56,7 +59,9 @@ impl Probe {
 
     /// Another endpoint of the same rule, with keys of its own.
     pub(crate) fn part(&self, part: impl std::fmt::Display) -> Self {
-        Self { name: format!("{}-{part}", self.name), ..self.clone() }
+        let name = format!("{}-{part}", self.name);
+        debug_assert!(name.len() <= NAME_BYTES_MAX, "{name}");
+        Self { name, ..self.clone() }
     }
 
     /// The commands so far.

@@ -2,7 +2,7 @@
 
 use super::rule::Rule;
 use super::{ages, callers, duplicates, effects, endpoints, fingerprints, keys, limits, replays};
-use crate::profile::{Answers, ClientErrors, Duplicates, Larger, Nobody, OldKeys, Profile, Scope, ServerErrors};
+use crate::profile::{ClientErrors, Compared, Duplicates, Larger, Nobody, OldKeys, Profile, Scope, ServerErrors};
 
 macro_rules! rules {
     ($($id:literal, $check:path, $applies:expr, $words:literal;)*) => {
@@ -51,15 +51,15 @@ const RULES: &[Rule] = rules! {
 
     "mismatch", fingerprints::other_body_is_a_mismatch, always, "another body under a used key is refused";
     "mismatch-harmless", fingerprints::mismatch_leaves_the_answer, always, "a mismatch leaves the kept answer as it is";
-    "json-same", fingerprints::json_is_the_same_by_what_it_means, |p| p.same.json == Answers::Canonical,
+    "json-same", fingerprints::json_is_the_same_by_what_it_means, |p| p.same.json == Compared::Canonical,
         "the order of members, white space and escapes of JSON do not matter";
     "json-other", fingerprints::json_differs_by_what_it_means, always, "JSON that means something else is another body";
     "json-numbers", fingerprints::numbers_count_by_their_text, always, "numbers of JSON count by their text, beyond 2^53 too";
     "json-broken", fingerprints::broken_json_counts_by_its_bytes, always, "what is no JSON counts by its bytes";
-    "form-same", fingerprints::forms_are_the_same_by_their_fields, |p| p.same.forms == Answers::Canonical,
+    "form-same", fingerprints::forms_are_the_same_by_their_fields, |p| p.same.forms == Compared::Canonical,
         "the order of a form's fields and its escapes do not matter";
     "form-other", fingerprints::forms_differ_by_their_fields, always, "a form with another field is another body";
-    "multipart-same", fingerprints::multipart_is_the_same_whatever_the_boundary, |p| p.same.multipart == Answers::Canonical,
+    "multipart-same", fingerprints::multipart_is_the_same_whatever_the_boundary, |p| p.same.multipart == Compared::Canonical,
         "the boundary of a multipart body does not matter";
     "multipart-other", fingerprints::multipart_differs_by_its_parts, always, "a multipart body with another part is another body";
     "bytes-other", fingerprints::other_bodies_count_by_their_bytes, always, "every other body counts by its bytes and its media type";
