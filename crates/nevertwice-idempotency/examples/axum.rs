@@ -22,14 +22,14 @@ use serde_json::{Value, json};
 
 /// What was charged so far: the effect that must not happen twice.
 #[derive(Clone, Default)]
-pub struct Till {
+pub(crate) struct Till {
     charges: Arc<AtomicU64>,
     total: Arc<AtomicU64>,
 }
 
 impl Till {
     /// How many charges there were, and what they come to.
-    pub fn figures(&self) -> (u64, u64) {
+    pub(crate) fn figures(&self) -> (u64, u64) {
         (self.charges.load(Ordering::SeqCst), self.total.load(Ordering::SeqCst))
     }
 }
@@ -55,7 +55,7 @@ async fn authenticate(mut request: Request, next: Next) -> Response {
 ///
 /// # Errors
 /// As [`Keys::new`].
-pub fn app(till: Till) -> Result<Router, KeysError> {
+pub(crate) fn app(till: Till) -> Result<Router, KeysError> {
     let keys = Keys::new(Arc::new(MemoryStore::default()), None, Routes::ietf())?;
     // A guard that is bound to another path than its route guards nothing: this says so when the service starts.
     for warning in keys.check(&[(Method::POST, "/charges")]) {

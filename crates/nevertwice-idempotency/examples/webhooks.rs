@@ -28,20 +28,20 @@ const BODY_BYTES_MAX: usize = 1 << 20;
 
 /// What tells genuine deliveries from others.
 #[derive(Clone)]
-pub struct Sender {
+pub(crate) struct Sender {
     /// The key that is shared with the sender.
-    pub secret: Vec<u8>,
+    pub(crate) secret: Vec<u8>,
     /// The clock, in seconds since 1970.
-    pub now_s: fn() -> i64,
+    pub(crate) now_s: fn() -> i64,
 }
 
 /// The events that were handled: the effect that must not happen twice.
 #[derive(Clone, Default)]
-pub struct Handled(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Handled(Arc<Mutex<Vec<String>>>);
 
 impl Handled {
     /// Their types, in the order in which they were handled.
-    pub fn types(&self) -> Vec<String> {
+    pub(crate) fn types(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -76,7 +76,7 @@ impl Sender {
     }
 
     /// The value of `webhook-signature`, for whoever sends.
-    pub fn sign(&self, id: &str, timestamp: &str, body: &Bytes) -> String {
+    pub(crate) fn sign(&self, id: &str, timestamp: &str, body: &Bytes) -> String {
         let code = self.mac(id, timestamp, body).map(|mac| mac.finalize().into_bytes()).unwrap_or_default();
         format!("v1,{}", BASE64.encode(&code))
     }
@@ -98,7 +98,7 @@ impl Sender {
 ///
 /// # Errors
 /// As [`Keys::new`].
-pub fn app(sender: Sender, handled: Handled) -> Result<Router, KeysError> {
+pub(crate) fn app(sender: Sender, handled: Handled) -> Result<Router, KeysError> {
     let keys = Keys::new(Arc::new(MemoryStore::default()), None, Routes::ietf())?;
     // A delivery is verified first: an id that anybody could send would let him use up the real one's.
     let app = Router::new().route("/webhooks", post(handle)).with_state(handled);

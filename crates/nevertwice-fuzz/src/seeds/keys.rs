@@ -11,7 +11,7 @@ pub(super) fn lines() -> Vec<Input> {
     named([
         ("bare", "8e03978e-40d5-43dd-bc93-6894a57f9324"),
         ("quoted", "\"8e03978e\""),
-        ("spaced", " \t\"a\" "),
+        ("spaced", " \t\"a\""),
         ("escaped", r#""a\"b\\c""#),
         ("bare-backslash", "a\\b"),
         ("list", "a, b"),
@@ -42,7 +42,7 @@ pub(super) fn bodies() -> Vec<Input> {
     let file =
         "content-type: text/plain\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a\"\r\nX-Other: 1\r\n\r\nline\r\n--c\r\n";
     let two = format!("multipart/form-data; boundary=b\n--b\r\n{field}\r\n--b\r\n{file}\r\n--b--\r\n");
-    let preamble = format!("multipart/form-data; charset=x; Boundary=\"b\"\nignored\r\n--b \r\n{field}\r\n--b--ignored");
+    let preamble = format!("multipart/form-data; charset=x; Boundary=\"b\"\nignored\r\n--b\r\n{field}\r\n--b--ignored");
     let headless = "multipart/form-data; boundary=b\n--b\r\n\r\nabc\r\n--b--".to_owned();
     let unclosed = format!("multipart/form-data; boundary=b\n--b\r\n{field}\r\n");
     let unbounded = format!("multipart/form-data\n--b\r\n{field}\r\n--b--\r\n");

@@ -21,7 +21,7 @@ const BODY_BYTES_MAX: usize = 16 << 20;
 
 /// All endpoints, by name.
 #[derive(Clone, Default)]
-pub struct Endpoints(Arc<Mutex<HashMap<String, Arc<Endpoint>>>>);
+pub(crate) struct Endpoints(Arc<Mutex<HashMap<String, Arc<Endpoint>>>>);
 
 /// What one endpoint answers, and what has happened to it.
 struct Endpoint {
@@ -42,12 +42,12 @@ impl Endpoints {
     }
 
     /// The side to put a guard around.
-    pub fn guarded(&self) -> Router {
+    pub(crate) fn guarded(&self) -> Router {
         Router::new().route("/echo/{name}", any(echo)).route("/echo/{name}/{*rest}", any(echo)).with_state(self.clone())
     }
 
     /// The side that no guard may see.
-    pub fn control(&self) -> Router {
+    pub(crate) fn control(&self) -> Router {
         Router::new().route("/control/{name}", put(plan).get(state)).route("/control/{name}/open", post(open_gate)).with_state(self.clone())
     }
 }

@@ -23,7 +23,7 @@ fn choices() -> Policy {
 ///
 /// # Errors
 /// As [`Keys::new`].
-pub fn keys(profile: &str) -> Option<Result<Keys, KeysError>> {
+pub(crate) fn keys(profile: &str) -> Option<Result<Keys, KeysError>> {
     let routes = match profile {
         "ietf" => Routes::ietf(),
         "stripe" => Routes::stripe(),

@@ -6,10 +6,10 @@ use axum::http::{HeaderMap, Request};
 use tower::ServiceExt as _;
 
 // The examples' own `main`s are not called here.
-#[allow(dead_code, unreachable_pub)]
+#[allow(dead_code)]
 #[path = "../../examples/axum.rs"]
 mod axum_service;
-#[allow(dead_code, unreachable_pub)]
+#[allow(dead_code)]
 #[path = "../../examples/webhooks.rs"]
 mod webhooks;
 
