@@ -30,6 +30,8 @@ impl Need {
 /// What `cargo xtask test` needs.
 pub(crate) const OF_THE_TESTS: &[Need] = &[
     Need { program: "promtool", package: "prometheus", used_for: "the tests of ops/alerts.yml", unpack: Some("usr/bin/promtool") },
+    Need::installed("python3", "python3", "the test of conformance/targets/python_target.py"),
+    Need::installed("node", "nodejs", "the test of conformance/targets/node_target.mjs"),
     Need::installed("systemd-analyze", "systemd", "the test of ops/nevertwice.service"),
 ];
 

@@ -12,6 +12,8 @@ use nevertwice_core::{IdempotencyKey, TextError};
 pub enum KeyHeaderError {
     /// The key is empty, too long, or has a character that is not visible ASCII.
     Text(TextError),
+    /// `.` or `..`, which clients take for a step in a path.
+    Dots,
     /// A comma outside of quotes: more than one value.
     List,
     /// A bare value with a quote in it.
@@ -30,6 +32,7 @@ impl fmt::Display for KeyHeaderError {
             Self::Text(TextError::Empty) => "The idempotency key is empty",
             Self::Text(TextError::TooLong { .. }) => "The idempotency key is longer than 255 characters",
             Self::Text(TextError::Character { .. }) => "The idempotency key has a character that is not visible ASCII",
+            Self::Dots => "The idempotency key is `.` or `..`",
             Self::List => "The Idempotency-Key header is a list",
             Self::Quote => "The idempotency key is ill-quoted: a bare one has no quotes",
             Self::Escape => "The idempotency key is ill-quoted: only a quote and a backslash are escaped",
@@ -44,7 +47,7 @@ impl std::error::Error for KeyHeaderError {}
 /// Reads the value of one header line.
 ///
 /// # Errors
-/// If it is not one key of 1 to 255 visible ASCII characters, quoted or bare.
+/// If it is not one key of 1 to 255 visible ASCII characters, quoted or bare, and neither `.` nor `..`.
 pub fn parse(line: &[u8]) -> Result<IdempotencyKey, KeyHeaderError> {
     let not_ascii = |at| KeyHeaderError::Text(TextError::Character { at });
     let text = std::str::from_utf8(line).map_err(|error| not_ascii(error.valid_up_to()))?;
@@ -53,25 +56,32 @@ pub fn parse(line: &[u8]) -> Result<IdempotencyKey, KeyHeaderError> {
         return match text.bytes().find(|byte| matches!(byte, b',' | b'"')) {
             Some(b',') => Err(KeyHeaderError::List),
             Some(_) => Err(KeyHeaderError::Quote),
-            None => IdempotencyKey::new(text).map_err(KeyHeaderError::Text),
+            None => key(text),
         };
     };
-    let mut key = String::with_capacity(quoted.len());
+    let mut unescaped = String::with_capacity(quoted.len());
     let mut rest = quoted.chars();
     loop {
         match rest.next() {
             Some('"') => break,
             Some('\\') => match rest.next() {
-                Some(escaped @ ('"' | '\\')) => key.push(escaped),
+                Some(escaped @ ('"' | '\\')) => unescaped.push(escaped),
                 _ => return Err(KeyHeaderError::Escape),
             },
-            Some(plain) => key.push(plain),
+            Some(plain) => unescaped.push(plain),
             None => return Err(KeyHeaderError::Unclosed),
         }
     }
     match rest.as_str().trim_start_matches([' ', '\t']).chars().next() {
-        None => IdempotencyKey::new(&key).map_err(KeyHeaderError::Text),
+        None => key(&unescaped),
         Some(',') => Err(KeyHeaderError::List),
         Some(_) => Err(KeyHeaderError::Trailing),
     }
+}
+
+fn key(text: &str) -> Result<IdempotencyKey, KeyHeaderError> {
+    if matches!(text, "." | "..") {
+        return Err(KeyHeaderError::Dots);
+    }
+    IdempotencyKey::new(text).map_err(KeyHeaderError::Text)
 }

@@ -51,6 +51,9 @@ pub const TARGETS: &[Target] = &[
     Target { name: "keys_file", run: targets::keys_file::run, mutations: 10_000, words: targets::keys_file::WORDS },
     Target { name: "jwks", run: targets::jwks::run, mutations: 30_000, words: targets::jwks::WORDS },
     Target { name: "query", run: targets::query::run, mutations: 40_000, words: targets::query::WORDS },
+    Target { name: "key_header", run: targets::key_header::run, mutations: 60_000, words: targets::key_header::WORDS },
+    Target { name: "header_lines", run: targets::header_lines::run, mutations: 40_000, words: &[] },
+    Target { name: "multipart", run: targets::multipart::run, mutations: 40_000, words: targets::multipart::WORDS },
 ];
 
 /// The target of that name.

@@ -28,6 +28,7 @@
 //! The request's body must be one that can be made from [`bytes::Bytes`], as axum's can; hyper's `Incoming` and tonic's body can't.
 #![forbid(unsafe_code)]
 
+mod agreement;
 mod answer;
 mod body;
 mod breaker;
@@ -36,6 +37,9 @@ mod clock;
 mod effect;
 mod fingerprint;
 mod flights;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod guard;
 mod identity;
 mod key_age;
@@ -43,9 +47,11 @@ mod keys;
 mod layer;
 mod memory;
 mod observer;
+mod openapi;
 mod policy;
 mod run;
 
+pub use agreement::Warning;
 pub use body::KeysBody;
 pub use clock::{Clock, MachineClock};
 pub use fingerprint::{FINGERPRINT_VERSION, FingerprintRules};

@@ -314,7 +314,7 @@ impl Routes {
     }
 }
 
-fn matches(pattern: &str, path: &str) -> bool {
+pub(crate) fn matches(pattern: &str, path: &str) -> bool {
     let (mut wanted, mut given) = (pattern.split('/'), path.split('/'));
     loop {
         match (wanted.next(), given.next()) {

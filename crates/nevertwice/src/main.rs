@@ -4,6 +4,7 @@ mod audit;
 mod backup;
 mod bench;
 mod child;
+mod conformance;
 mod copies;
 mod demo;
 mod doctor;
@@ -66,6 +67,8 @@ enum Command {
     Standby(standby::StandbyArgs),
     /// Makes a standby the server that decides.
     Promote(promote::PromoteArgs),
+    /// Asks an HTTP service whether it keeps the `Idempotency-Key` contract, rule by rule.
+    Conformance(conformance::ConformanceArgs),
     /// Measures how fast it is on this machine, beside baselines of the same run.
     Bench(bench::BenchArgs),
     /// Writes the completions of a shell to standard output.
@@ -91,6 +94,7 @@ fn main() -> ExitCode {
         Command::Restore(arguments) => arguments.run(),
         Command::Doctor(arguments) => arguments.run(),
         Command::Promote(arguments) => arguments.run(),
+        Command::Conformance(arguments) => arguments.run(),
         Command::Bench(arguments) => arguments.run(),
         Command::Completions(arguments) => arguments.run(Arguments::command()),
         Command::Man(arguments) => arguments.run(Arguments::command()),

@@ -29,6 +29,7 @@ const IDEMPOTENCY: &str = "nevertwice-idempotency";
 const CLIENT: &str = "nevertwice-client";
 const SERVER: &str = "nevertwice-server";
 const BOTS: &str = "nevertwice-bots";
+const CONFORMANCE: &str = "nevertwice-conformance";
 pub(crate) const BINARY: &str = "nevertwice";
 const TESTKIT: &str = "nevertwice-testkit";
 const FUZZ: &str = "nevertwice-fuzz";
@@ -117,6 +118,13 @@ pub(crate) const WALLS: &[Wall] = &[
         elsewhere: &[],
         control: API,
         why: "bots are black-box: they know the public API and no backend",
+    },
+    Wall {
+        package: CONFORMANCE,
+        never: &[DATABASES, &["axum", "tower-http", CORE, API, LOCAL, REDIS, LEDGER, IDEMPOTENCY, SERVER, BOTS]],
+        elsewhere: &[],
+        control: "hyper",
+        why: "the suite is black-box: it knows HTTP, and none of our other crates",
     },
     Wall { package: BINARY, never: &[], elsewhere: &[], control: SERVER, why: "the binary may reach everything" },
     Wall { package: TESTKIT, never: &[&[SERVER, BOTS]], elsewhere: &[], control: API, why: "the testkit tests backends, below the server" },

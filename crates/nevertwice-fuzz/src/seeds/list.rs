@@ -1,6 +1,6 @@
 //! Which target begins with which inputs.
 
-use super::{credentials, journal, texts};
+use super::{credentials, journal, keys, texts};
 
 /// An input and what it is.
 pub(super) type Input = (String, Vec<u8>);
@@ -26,6 +26,9 @@ pub fn of(target: &str) -> Vec<Input> {
         "keys_file" => credentials::keys_files(),
         "jwks" => credentials::jwk_sets(),
         "query" => texts::queries(),
+        "key_header" => keys::lines(),
+        "header_lines" => keys::heads(),
+        "multipart" => keys::bodies(),
         _ => Vec::new(),
     };
     inputs.into_iter().enumerate().map(|(number, (name, bytes))| (format!("{number:02}-{name}"), bytes)).collect()

@@ -6,7 +6,7 @@ use nevertwice_local::snapshot::snapshot_name;
 use super::list::Input;
 use crate::targets::ID;
 
-fn named<const N: usize>(inputs: [(&str, &str); N]) -> Vec<Input> {
+pub(super) fn named<const N: usize>(inputs: [(&str, &str); N]) -> Vec<Input> {
     inputs.into_iter().map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec())).collect()
 }
 

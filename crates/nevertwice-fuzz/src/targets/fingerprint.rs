@@ -3,6 +3,7 @@
 use nevertwice_api::fingerprint::{canonical_json, of_json};
 use serde_json::Value;
 
+use super::respell::{numbers, respelt};
 use crate::Verdict;
 
 /// The input is a JSON text.
@@ -21,6 +22,9 @@ pub fn run(bytes: &[u8]) -> Verdict {
         }
     };
     assert_eq!(canonical_json(&canonical).as_ref(), Ok(&canonical), "the canonical form is its own");
+    let respelt = respelt(&canonical);
+    assert_eq!(canonical_json(&respelt).as_ref(), Ok(&canonical), "the same text, spelt otherwise: {}", respelt.escape_ascii());
+    assert_eq!(numbers(&canonical), numbers(bytes), "numbers keep their text");
     assert_eq!(of_json(&["test"], &canonical), of_json(&["test"], bytes));
     assert_ne!(of_json(&["other"], bytes), of_json(&["test"], bytes));
     let again: Result<Value, _> = serde_json::from_slice(&canonical);

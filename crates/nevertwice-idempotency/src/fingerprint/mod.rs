@@ -10,5 +10,7 @@ mod multipart;
 mod request;
 
 pub(crate) use form::fields as query_fields;
+#[cfg(feature = "fuzzing")]
+pub(crate) use multipart::parts;
 pub(crate) use request::of_request;
 pub use request::{FINGERPRINT_VERSION, FingerprintRules};

@@ -1,11 +1,11 @@
 //! Parts of a multipart body (RFC 2046, section 5.1; RFC 7578), whatever the boundary between them is.
 
 /// One part.
-pub(super) struct Part<'a> {
+pub(crate) struct Part<'a> {
     /// Those of its headers that say what it is, with names in lower case, in the order of their names.
-    pub(super) head: Vec<u8>,
+    pub(crate) head: Vec<u8>,
     /// Its content.
-    pub(super) content: &'a [u8],
+    pub(crate) content: &'a [u8],
 }
 
 /// Parts of one body, at most; with more the body counts by its bytes.
@@ -14,7 +14,7 @@ const PARTS_MAX: usize = 1_024;
 const HEADERS: &[&[u8]] = &[b"content-disposition", b"content-transfer-encoding", b"content-type"];
 
 /// The parts of a body, or none if it is not well-formed.
-pub(super) fn parts<'a>(media_type: &str, body: &'a [u8]) -> Option<Vec<Part<'a>>> {
+pub(crate) fn parts<'a>(media_type: &str, body: &'a [u8]) -> Option<Vec<Part<'a>>> {
     let delimiter = format!("\r\n--{}", boundary(media_type)?);
     // The first delimiter may open the body.
     let mut rest = match body.strip_prefix(&delimiter.as_bytes()[2..]) {
@@ -32,7 +32,7 @@ pub(super) fn parts<'a>(media_type: &str, body: &'a [u8]) -> Option<Vec<Part<'a>
             Some(content) => (&[][..], content),
             None => split(part, b"\r\n\r\n")?,
         };
-        found.push(Part { head: what_it_is(head), content });
+        found.push(Part { head: what_it_is(head)?, content });
         rest = after;
     }
     Some(found)
@@ -47,20 +47,24 @@ fn boundary(media_type: &str) -> Option<&str> {
     (1..=70).contains(&value.len()).then_some(value)
 }
 
-fn what_it_is(head: &[u8]) -> Vec<u8> {
+/// None if a line has half a line break in it: some readers would see two lines there, and others one.
+fn what_it_is(head: &[u8]) -> Option<Vec<u8>> {
     let mut rest = head;
     let mut lines = Vec::new();
     while !rest.is_empty() {
         let (line, after) = split(rest, b"\r\n").unwrap_or((rest, &[]));
         rest = after;
         let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
+        if line.iter().any(|byte| matches!(byte, b'\r' | b'\n')) {
+            return None;
+        }
         let name = line[..colon].to_ascii_lowercase();
         if HEADERS.contains(&name.as_slice()) {
             lines.push([&name, &b":"[..], line[colon + 1..].trim_ascii(), b"\n"].concat());
         }
     }
     lines.sort();
-    lines.concat()
+    Some(lines.concat())
 }
 
 fn split<'a>(bytes: &'a [u8], by: &[u8]) -> Option<(&'a [u8], &'a [u8])> {

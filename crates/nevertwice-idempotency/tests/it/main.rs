@@ -1,11 +1,14 @@
 //! The memory store and the layer, from outside.
 
 mod clock;
+mod examples;
 mod fingerprints;
 mod first_look;
 mod house;
 mod lapses;
 mod memory;
+mod openapi;
 mod outages;
 mod replays;
+mod reported;
 mod secrets;

@@ -1,5 +1,6 @@
 //! The binary, as whoever starts it sees it.
 
+mod conformance;
 mod copies;
 mod demo;
 mod doctor;
