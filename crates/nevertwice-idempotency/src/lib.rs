@@ -36,6 +36,7 @@ mod clock;
 mod effect;
 mod fingerprint;
 mod flights;
+mod gather;
 mod guard;
 mod identity;
 mod key_age;
@@ -44,17 +45,21 @@ mod layer;
 mod memory;
 mod observer;
 mod policy;
+mod read;
+mod routes;
 mod run;
+mod tee;
 
 pub use body::KeysBody;
 pub use clock::{Clock, MachineClock};
 pub use fingerprint::{FINGERPRINT_VERSION, FingerprintRules};
 pub use identity::{Caller, CallerExtension, Identify, Secrets};
-pub use keys::{Keys, KeysError};
+pub use keys::{Keys, KeysError, StoreLimits};
 pub use layer::{KeysLayer, KeysService};
 pub use memory::{MemoryBounds, MemoryStore};
 pub use observer::{KeyObserver, NoKeyObserver, Outcome};
-pub use policy::{AskWhatBecame, AuthoriseReplay, Became, Oversize, Policy, Query, Route, Routes, Scope, StoreDown};
+pub use policy::{AskWhatBecame, AuthoriseReplay, Became, Oversize, Policy, Query, Scope, StoreDown};
+pub use routes::{Route, Routes};
 pub use run::Generation;
 
 // What a policy and a store are made of, so that whoever uses the layer needs no other crate of ours.

@@ -10,5 +10,5 @@ mod multipart;
 mod request;
 
 pub(crate) use form::fields as query_fields;
-pub(crate) use request::of_request;
+pub(crate) use request::Head;
 pub use request::{FINGERPRINT_VERSION, FingerprintRules};

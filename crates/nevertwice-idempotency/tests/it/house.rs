@@ -111,9 +111,13 @@ impl House {
         self.runs.load(Ordering::SeqCst)
     }
 
+    /// The answer to a request, with its body unread.
+    pub(crate) async fn response(&self, request: Request<Body>) -> Response<Body> {
+        self.router.clone().oneshot(request).await.expect("a router does not fail")
+    }
+
     pub(crate) async fn send(&self, request: Request<Body>) -> Told {
-        let response = self.router.clone().oneshot(request).await.expect("a router does not fail");
-        let (head, body) = response.into_parts();
+        let (head, body) = self.response(request).await.into_parts();
         let body = body.collect().await.expect("the body is whole").to_bytes().to_vec();
         Told { status: head.status.as_u16(), headers: head.headers, body }
     }

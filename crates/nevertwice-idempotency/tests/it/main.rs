@@ -9,3 +9,4 @@ mod memory;
 mod outages;
 mod replays;
 mod secrets;
+mod streams;
