@@ -1,5 +1,6 @@
 //! What all guarded routes of a process share: the store, the secrets, the routes.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,12 +73,14 @@ pub struct Keys {
     pub(crate) store: Arc<dyn KeyStore>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) secrets: Secrets,
-    pub(crate) routes: Routes,
+    pub(crate) routes: Arc<Routes>,
     pub(crate) identity: Arc<dyn Identify>,
     pub(crate) observer: Arc<dyn KeyObserver>,
     pub(crate) breaker: Arc<Breaker>,
     operation_time: Duration,
     pub(crate) flights: Flights,
+    /// What is held until the last attempt that has a clone of this has settled its key.
+    _held: Option<Arc<dyn Any + Send + Sync>>,
     instance: [u8; 32],
 }
 
@@ -112,12 +115,13 @@ impl Keys {
             store,
             clock: Arc::new(MachineClock),
             secrets,
-            routes,
+            routes: Arc::new(routes),
             identity: Arc::new(CallerExtension),
             observer: Arc::new(NoKeyObserver),
             breaker: Arc::new(Breaker::new(&StoreLimits::default())),
             operation_time: Duration::from_millis(StoreLimits::default().operation_ms),
             flights: Flights::default(),
+            _held: None,
             instance: random()?,
         })
     }
@@ -162,6 +166,12 @@ impl Keys {
             }
         }
         warnings
+    }
+
+    /// The same for one request, which holds something until its key is settled, whether or not its client is still there.
+    #[cfg(feature = "proxy")]
+    pub(crate) fn holding(&self, held: Arc<dyn Any + Send + Sync>) -> Self {
+        Self { _held: Some(held), ..self.clone() }
     }
 
     /// A new attempt: the instance's id and a fresh random number.

@@ -45,6 +45,8 @@ mod layer;
 mod memory;
 mod observer;
 mod policy;
+#[cfg(feature = "proxy")]
+pub mod proxy;
 mod read;
 mod routes;
 mod run;

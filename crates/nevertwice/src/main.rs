@@ -13,6 +13,7 @@ mod key;
 mod manual;
 mod output;
 mod promote;
+mod proxy;
 mod restore;
 mod serve;
 mod source;
@@ -66,6 +67,8 @@ enum Command {
     Standby(standby::StandbyArgs),
     /// Makes a standby the server that decides.
     Promote(promote::PromoteArgs),
+    /// Puts the Idempotency-Key contract in front of a service in any language.
+    Proxy(proxy::ProxyArgs),
     /// Measures how fast it is on this machine, beside baselines of the same run.
     Bench(bench::BenchArgs),
     /// Writes the completions of a shell to standard output.
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Serve(arguments) => return serve::run(&arguments),
         Command::Standby(arguments) => return standby::run(&arguments),
+        Command::Proxy(arguments) => return proxy::run(&arguments),
         Command::Demo(arguments) => arguments.run(),
         Command::Verify(arguments) => arguments.run(),
         Command::Journal(command) => command.run(),

@@ -7,6 +7,8 @@ mod house;
 mod lapses;
 mod memory;
 mod outages;
+#[cfg(feature = "proxy")]
+mod proxy;
 mod replays;
 mod secrets;
 mod streams;
