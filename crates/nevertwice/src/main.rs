@@ -78,6 +78,9 @@ enum Command {
     /// Serves the baseline of `bench http`.
     #[command(hide = true)]
     BenchBare(bench::BareArgs),
+    /// Serves what `bench keys` measures.
+    #[command(hide = true)]
+    BenchKeys(bench::KeysTargetArgs),
 }
 
 fn main() -> ExitCode {
@@ -99,6 +102,7 @@ fn main() -> ExitCode {
         Command::Completions(arguments) => arguments.run(Arguments::command()),
         Command::Man(arguments) => arguments.run(Arguments::command()),
         Command::BenchBare(arguments) => bench::serve_bare(&arguments).map(|()| ExitCode::SUCCESS),
+        Command::BenchKeys(arguments) => bench::serve_keys_target(&arguments).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
         eprintln!("nevertwice: {}", told(error.as_ref()));

@@ -19,6 +19,7 @@ mod forward;
 mod gathered;
 mod hop_by_hop;
 mod peer;
+mod prompt;
 mod routes_config;
 mod secret;
 mod server;

@@ -23,6 +23,7 @@ use super::error::ProxyError;
 use super::forward::Forward;
 use super::gathered::Gatherer;
 use super::peer::Peer;
+use super::prompt::Prompt;
 use super::routes_config::routes;
 use super::service::{Connected, Shared};
 use crate::{KeyObserver, Keys, KeysError, Secrets};
@@ -177,6 +178,7 @@ impl Proxy {
                 builder: Arc::clone(&builder),
                 watcher: connections.watcher(),
                 handshake: Duration::from_millis(config.tls_handshake_ms),
+                head: Duration::from_millis(config.head_ms),
                 stopped: stopped.clone(),
             };
             let tls = tls.as_ref().map(|now| TlsAcceptor::from(now()));
@@ -270,6 +272,7 @@ struct Connection {
     builder: Arc<auto::Builder<TokioExecutor>>,
     watcher: Watcher,
     handshake: Duration,
+    head: Duration,
     stopped: watch::Receiver<bool>,
 }
 
@@ -291,6 +294,7 @@ impl Connection {
     }
 
     async fn answer(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+        let stream = Prompt::new(stream, self.head);
         let connection = self.builder.serve_connection_with_upgrades(TokioIo::new(stream), self.connected).into_owned();
         if let Err(error) = self.watcher.watch(connection).await {
             tracing::debug!(error, "a connection ended early");

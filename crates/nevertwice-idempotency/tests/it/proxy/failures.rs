@@ -77,15 +77,11 @@ async fn an_upstream_that_dies_with_a_request_in_hand_leaves_it_unknown_and_gets
 async fn a_kept_connection_that_dies_with_a_request_is_not_tried_again() {
     let requests = Arc::new(AtomicUsize::new(0));
     let counted = requests.clone();
-    let address = raw(move |number, mut stream| {
+    // Each connection answers once, and dies with its second request in hand.
+    let address = raw(move |_, mut stream| {
         let counted = counted.clone();
         async move {
-            // The first connection answers once, and dies with its second request in hand.
-            let answers = if number == 1 { 1 } else { usize::MAX };
-            for _ in 0..answers {
-                if take(&mut stream).await.is_none() {
-                    return;
-                }
+            if take(&mut stream).await.is_some() {
                 counted.fetch_add(1, Ordering::SeqCst);
                 let _ = stream.write_all(OK).await;
             }
@@ -95,13 +91,20 @@ async fn a_kept_connection_that_dies_with_a_request_is_not_tried_again() {
         }
     });
     let house = House::before(address.await).await;
-    assert_eq!(ask(house.address, post("/charges", "a", "{}")).await.text(), "ok");
-    let lost = ask(house.address, post("/charges", "b", "{}")).await;
+    let mut sent = 0;
+    // Whether a connection is at rest already when the next request comes is a matter of luck: until one was.
+    let lost = loop {
+        let told = ask(house.address, post("/charges", &format!("k{sent}"), "{}")).await;
+        sent += 1;
+        if told.status != 200 {
+            break told;
+        }
+    };
     assert_eq!(lost.code(), "upstream_lost");
-    assert_eq!(requests.load(Ordering::SeqCst), 2, "it was not sent again");
-    // And a connection that ended while nobody used it costs nobody an answer.
-    assert_eq!(ask(house.address, post("/charges", "c", "{}")).await.text(), "ok");
-    assert_eq!(house.outcomes(), [Outcome::Fresh, Outcome::Unknown, Outcome::Fresh]);
+    assert!(sent > 1);
+    assert_eq!(requests.load(Ordering::SeqCst), sent, "none was sent again");
+    assert_eq!(house.outcomes().last(), Some(&Outcome::Unknown));
+    assert_eq!(ask(house.address, post("/charges", "next", "{}")).await.text(), "ok");
 }
 
 #[tokio::test]
@@ -122,7 +125,7 @@ async fn a_connection_that_the_upstream_closed_at_rest_is_replaced() {
 #[tokio::test]
 async fn an_upstream_that_takes_too_long_leaves_the_key_unknown() {
     let upstream = Upstream::start().await;
-    let house = House::with_settings(upstream.address, "connect_ms = 50\nfirst_byte_ms = 100").await;
+    let house = House::with_settings(upstream.address, "connect_ms = 900\nfirst_byte_ms = 1000").await;
     let late = ask(house.address, post("/gate", "k", "{}")).await;
     assert_eq!((late.status, late.code().as_str()), (504, "upstream_timeout"));
     assert_eq!(ask(house.address, post("/gate", "k", "{}")).await.code(), "outcome_unknown");
@@ -137,7 +140,7 @@ async fn an_answer_of_the_proxy_is_never_kept_for_the_upstreams() {
     // This contract keeps statuses from 500 on.
     let routes = "[[routes]]\nmethods = [\"POST\"]\npath = \"/{one}\"\npreset = \"stripe\"";
     let upstream = Upstream::start().await;
-    let house = House::with(upstream.address, "connect_ms = 50\nfirst_byte_ms = 100", routes).await;
+    let house = House::with(upstream.address, "connect_ms = 900\nfirst_byte_ms = 1000", routes).await;
     assert_eq!(ask(house.address, post("/gate", "k", "{}")).await.code(), "upstream_timeout");
     assert_eq!(ask(house.address, post("/gate", "k", "{}")).await.code(), "outcome_unknown");
 }
@@ -145,7 +148,7 @@ async fn an_answer_of_the_proxy_is_never_kept_for_the_upstreams() {
 #[tokio::test]
 async fn an_answer_that_does_not_end_in_time_is_broken_off_and_unknown() {
     let upstream = Upstream::start().await;
-    let house = House::with_settings(upstream.address, "connect_ms = 50\nfirst_byte_ms = 200\nwhole_ms = 300").await;
+    let house = House::with_settings(upstream.address, "connect_ms = 900\nfirst_byte_ms = 1000\nwhole_ms = 1100").await;
     let mut stream = write(house.address, post("/stream", "k", "{}")).await;
     let head = super::wire::head(&mut stream).await;
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");

@@ -1,6 +1,6 @@
 //! Heads of requests: what is taken off, what is added, and what is refused.
 
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::house::House;
 use super::upstream::{Upstream, raw};
@@ -160,6 +160,18 @@ async fn a_head_is_bounded_and_well_formed() {
     let old = ask(house.address, "GET /open/headers HTTP/1.0\r\n\r\n").await;
     assert_eq!(old.status, 200);
     assert_eq!(upstream.effects(), 0);
+}
+
+#[tokio::test]
+async fn a_client_that_says_nothing_or_too_little_is_not_waited_for() {
+    let upstream = Upstream::start().await;
+    let house = House::with_settings(upstream.address, "head_ms = 100").await;
+    for little in ["", "PRI * HTTP/2.0\r\n", "GET /open/headers HTTP/1.1\r\nhost: shop\r\n"] {
+        let mut stream = write(house.address, little).await;
+        let mut told = Vec::new();
+        let _ = stream.read_to_end(&mut told).await;
+        assert!(told.is_empty() || told.starts_with(b"HTTP/1.1 408"), "{little}");
+    }
 }
 
 /// What the client means to hide from the proxy and show the upstream, or the other way round.

@@ -137,3 +137,33 @@ fn the_example_is_read_and_checked() {
     config.check().expect("it is sound");
     assert!(!config.routes.is_empty());
 }
+
+/// The members that a table of the settings may have, by what is said of one that it may not have.
+fn members(before: &str) -> Vec<String> {
+    let error = ProxyConfig::from_toml("s", &format!("{before}\nnonsense = 1")).expect_err("nobody knows it");
+    let (_, list) = error.detail.split_once("expected one of ").expect("it lists them");
+    list.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_guide_has_every_setting_and_every_choice() {
+    let guide = include_str!("../../../../../docs/proxy.md");
+    let tables = ["bodies", "store"];
+    let mut settings: Vec<String> = members("").into_iter().filter(|name| !tables.contains(&name.as_str())).collect();
+    assert!(settings.len() > 25, "{settings:?}");
+    for table in tables {
+        settings.extend(members(&format!("[{table}]")).into_iter().map(|name| format!("{table}.{name}")));
+    }
+    for setting in &settings {
+        assert!(guide.contains(&format!("\n| `{setting}` | ")), "docs/proxy.md does not list {setting}");
+    }
+    let listed = guide.lines().filter(|line| line.starts_with("| `") && line.matches(" | ").count() == 2).count();
+    assert!(listed >= settings.len(), "{listed} of {}", settings.len());
+    let lists = guide.split("Guarded routes").nth(1).and_then(|rest| rest.split("## Who calls").next()).expect("it tells of routes");
+    for choice in members("[[routes]]") {
+        assert!(
+            lists.contains(&format!("`{choice}`")) || lists.contains(&format!("\n{choice} = ")),
+            "docs/proxy.md does not name {choice}"
+        );
+    }
+}
