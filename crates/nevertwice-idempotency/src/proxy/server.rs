@@ -144,7 +144,6 @@ impl Proxy {
     }
 
     /// Tells how many bytes of requests' bodies lie in memory, and in files.
-    #[must_use]
     pub fn bodies(&self) -> impl Fn() -> (u64, u64) + Send + Sync + 'static {
         let gatherer = self.shared.gatherer.clone();
         move || gatherer.used()
