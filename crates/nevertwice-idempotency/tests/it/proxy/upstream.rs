@@ -95,7 +95,7 @@ impl Upstream {
             .route("/charges", post(charge))
             .route("/status/{status}", any(status))
             .route("/gate", any(gate))
-            .route("/headers", any(headers.clone()))
+            .route("/headers", any(headers))
             .route("/open/headers", any(headers))
             .route("/echo", any(|body: Body| async { Response::new(body) }))
             .route("/open/echo", any(|body: Body| async { Response::new(body) }))
