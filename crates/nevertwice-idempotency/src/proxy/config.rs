@@ -79,11 +79,11 @@ impl Default for Bodies {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreConfig {
-    /// The most keys that the store in memory remembers.
+    /// The most keys that are remembered.
     pub records_max: u64,
-    /// The most bytes of all answers in it.
+    /// The most bytes of all answers that are kept.
     pub answers_bytes_max: u64,
-    /// The most bytes of one answer in it.
+    /// The most bytes of one answer that is kept.
     pub answer_bytes_max: u64,
     /// How long one operation of the store may take.
     pub operation_ms: u64,
@@ -166,6 +166,8 @@ pub struct ProxyConfig {
     pub head_ms: u64,
     /// How long requests that are under way have when the proxy stops.
     pub drain_ms: u64,
+    /// The folder of keys that outlive the process, for whoever opens the store; they are kept in memory if absent.
+    pub data: Option<PathBuf>,
     /// The file with the secret under which keys are named: 64 hexadecimal digits. A store that outlives the process demands it.
     pub secret_file: Option<PathBuf>,
     /// The file with the secret before it, while it is being changed.
@@ -211,6 +213,7 @@ impl Default for ProxyConfig {
             headers_max: 100,
             head_ms: 30_000,
             drain_ms: 30_000,
+            data: None,
             secret_file: None,
             previous_secret_file: None,
             tls_certificate: None,

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use nevertwice_api::{ErrorCode, KeyStore};
-use nevertwice_idempotency::MemoryStore;
+use nevertwice_api::ErrorCode;
 use nevertwice_idempotency::proxy::{Proxy, ProxyConfig, ProxyError, ProxyParts, TlsNow, UpstreamUrl};
 use nevertwice_server::{Metrics as ServerMetrics, Reloader, TlsFiles};
 use tokio::net::TcpListener;
@@ -18,6 +17,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::admin;
 use super::metrics::ProxyMetrics;
+use super::store::{self, Opened};
 use crate::stop;
 
 /// The protocols that are offered by TLS, the best first.
@@ -38,6 +38,9 @@ pub(crate) struct ProxyArgs {
     /// The address of health and metrics; nobody is asked for credentials there.
     #[arg(long, value_name = "ADDRESS:PORT")]
     admin: Option<SocketAddr>,
+    /// The folder of keys that outlive the process; without it they are kept in memory.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
     /// A TOML file with settings.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -58,6 +61,7 @@ impl ProxyArgs {
         config.upstream = self.upstream.clone().or(config.upstream);
         config.listen = self.listen.unwrap_or(config.listen);
         config.admin = self.admin.or(config.admin);
+        config.data = self.data.clone().or(config.data);
         config.secret_file = self.secret_file.clone().or(config.secret_file);
         config.log = self.log.clone().unwrap_or(config.log);
         config.check()?;
@@ -89,11 +93,11 @@ fn serve(config: &ProxyConfig) -> Result<(), ProxyError> {
     let filter = EnvFilter::try_new(&config.log).map_err(|error| ProxyError::configuration(format!("`log` is no filter: {error}")))?;
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal()).init();
     let tls = tls(config)?;
-    let store = open_store(config);
+    let Opened { store, secrets } = store::open(config)?;
     let metrics = Arc::new(ProxyMetrics::new(Arc::clone(&store)));
     let parts = ProxyParts {
         store,
-        secrets: config.secrets()?,
+        secrets,
         observer: Arc::clone(&metrics) as Arc<_>,
         tls: tls.clone().map(|files| Arc::new(move || files.now()) as TlsNow),
     };
@@ -131,11 +135,6 @@ fn serve(config: &ProxyConfig) -> Result<(), ProxyError> {
         tracing::info!("stopped");
         Ok(())
     })
-}
-
-/// Where keys are kept: for now, in memory.
-fn open_store(config: &ProxyConfig) -> Arc<dyn KeyStore> {
-    Arc::new(MemoryStore::new(config.store.memory_bounds()))
 }
 
 fn tls(config: &ProxyConfig) -> Result<Option<TlsFiles>, ProxyError> {

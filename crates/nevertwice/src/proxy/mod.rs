@@ -6,5 +6,6 @@
 mod admin;
 mod command;
 mod metrics;
+mod store;
 
 pub(crate) use command::{ProxyArgs, run};

@@ -27,8 +27,12 @@ fn command(arguments: &[&str]) -> Command {
 
 impl Proxied {
     fn start(upstream: &str) -> Self {
+        Self::start_with(upstream, &[])
+    }
+
+    fn start_with(upstream: &str, more: &[&str]) -> Self {
         let upstream = format!("http://{upstream}");
-        let arguments = ["--upstream", &upstream, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
+        let arguments = [&["--upstream", &upstream, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"], more].concat();
         let mut process = command(&arguments).spawn().expect("the binary starts");
         let mut output = BufReader::new(process.stdout.take().expect("its output"));
         let mut said = |begin: &str| {
@@ -132,5 +136,33 @@ fn what_can_not_be_used_is_refused_at_start() {
         let said = String::from_utf8_lossy(&stderr);
         assert!(!status.success() && said.contains(named) && said.contains("configuration_invalid"), "{arguments:?}: {said}");
         assert!(!said.contains("not a secret"), "{said}");
+    }
+}
+
+#[test]
+fn keys_in_a_folder_outlive_a_proxy_that_is_killed() {
+    let (upstream, asked) = upstream();
+    let folder = tempfile::tempdir().expect("a folder");
+    let secret = folder.path().join("secret");
+    std::fs::write(&secret, "0123456789abcdef".repeat(4)).expect("it is written");
+    let data = folder.path().join("data").display().to_string();
+    let more = ["--data", &data, "--secret-file", &secret.display().to_string()];
+    let proxied = Proxied::start_with(&upstream, &more);
+    assert!(charge(&proxied.address, "k").ends_with("charge 1"));
+    // Killed.
+    drop(proxied);
+    let proxied = Proxied::start_with(&upstream, &more);
+    let again = charge(&proxied.address, "k");
+    assert!(again.contains("idempotent-replayed: true") && again.ends_with("charge 1"), "{again}");
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+    drop(proxied);
+
+    std::fs::write(&secret, "ffffffffffffffff".repeat(4)).expect("it is written");
+    for (arguments, named) in [(&more[..], "named under another secret"), (&more[..2], "came without `secret_file`")] {
+        let upstream = format!("http://{upstream}");
+        let output =
+            command(&[&["--upstream", &upstream, "--listen", "127.0.0.1:0"], arguments].concat()).output().expect("the binary starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(named), "{said}");
     }
 }
