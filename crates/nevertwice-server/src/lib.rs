@@ -10,6 +10,7 @@
 #![warn(missing_docs, unreachable_pub)]
 
 mod access;
+mod alarm;
 mod app;
 mod attempts;
 mod body;
@@ -50,6 +51,7 @@ mod reply;
 mod router;
 mod routes;
 mod server;
+mod share;
 mod socket;
 mod steward;
 mod tls;

@@ -10,6 +10,7 @@ mod machine;
 mod registry;
 mod requests;
 mod scrape;
+mod stripes;
 mod sweeps;
 mod watched;
 
