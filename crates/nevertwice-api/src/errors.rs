@@ -155,6 +155,9 @@ catalogue! {
     GenerationsExhausted = "generations_exhausted", 409, final, "The key was claimed as often as can be counted";
     KeysFull = "keys_full", 503, retry, "The key store holds as many keys as it may";
     KeyStoreUnavailable = "key_store_unavailable", 503, retry, "The key store can't be used, so nothing was run";
+    UpstreamUnreachable = "upstream_unreachable", 502, retry, "The service behind the proxy can't be reached, and nothing was sent to it";
+    UpstreamLost = "upstream_lost", 502, retry, "The service behind the proxy was sent the request and gave no whole answer";
+    UpstreamTimeout = "upstream_timeout", 504, retry, "The service behind the proxy did not answer in time";
 
     // The server.
     RateLimited = "rate_limited", 429, retry, "The caller asks more often than it may";

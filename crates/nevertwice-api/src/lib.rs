@@ -12,6 +12,7 @@
 //! - [`fingerprint`]: what makes two requests the same;
 //! - [`person`]: keyed digests of what tells people apart;
 //! - [`History`]: who did what, and what became of one tap;
+//! - [`Networks`]: the addresses that a setting trusts;
 //! - [`ErrorCode`]: the catalogue of everything that can go wrong, with a page each;
 //! - [`wire`]: the JSON of the HTTP API.
 #![forbid(unsafe_code)]
@@ -25,6 +26,7 @@ mod history;
 pub mod key_header;
 mod key_store;
 mod level;
+mod networks;
 mod observer;
 pub mod person;
 mod status;
@@ -37,5 +39,6 @@ pub use history::{
 };
 pub use key_store::{AnswerBytes, KeyReply, KeyStore, KeyStoreFailure, KeyStoreStatus, Registered, Swept};
 pub use level::{Level, Levels};
+pub use networks::Networks;
 pub use observer::{GroupReport, NoObserver, Observer};
 pub use status::{BackendStatus, Health};

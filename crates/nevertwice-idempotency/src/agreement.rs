@@ -5,7 +5,7 @@ use std::fmt;
 
 use http::Method;
 
-use crate::policy::{Route, matches};
+use crate::routes::{Route, matches};
 use crate::{Keys, Routes};
 
 /// Where guards and routes do not agree.

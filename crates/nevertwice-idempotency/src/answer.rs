@@ -35,12 +35,17 @@ impl Refusal {
     }
 
     pub(crate) fn render<B>(self) -> Response<KeysBody<B>> {
+        self.response().map(KeysBody::whole)
+    }
+
+    /// The refusal as a problem (RFC 9457).
+    pub(crate) fn response(self) -> Response<Bytes> {
         let mut problem = Problem::new(self.code, self.detail);
         let status = self.status.unwrap_or_else(|| self.code.status());
         problem.status = status;
         problem.figures = self.figures.iter().map(|(name, figure)| ((*name).to_owned(), (*figure).into())).collect();
         let bytes = serde_json::to_vec(&problem).unwrap_or_default();
-        let mut response = Response::new(KeysBody::whole(Bytes::from(bytes)));
+        let mut response = Response::new(Bytes::from(bytes));
         *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if let Some(left_ms) = self.retry_after_ms {
@@ -60,7 +65,7 @@ pub(crate) fn kept_head(headers: &HeaderMap, policy: &Policy) -> Option<Bytes> {
 }
 
 /// Headers that `Connection` declares to be of this connection only (RFC 9110, section 7.6.1).
-fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
+pub(crate) fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
     let lines = headers.get_all(http::header::CONNECTION).iter().filter_map(|line| line.to_str().ok());
     lines.flat_map(|line| line.split(',')).filter_map(|name| name.trim().parse().ok()).collect()
 }

@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Failures in a row after which the store is left alone.
-const FAILURES_MAX: u32 = 5;
+use crate::StoreLimits;
 
-/// For how long.
-const REST: Duration = Duration::from_secs(5);
-
-#[derive(Default)]
-pub(crate) struct Breaker(Mutex<State>);
+pub(crate) struct Breaker {
+    failures_max: u32,
+    rest: Duration,
+    state: Mutex<State>,
+}
 
 #[derive(Default)]
 struct State {
@@ -21,8 +20,12 @@ struct State {
 }
 
 impl Breaker {
+    pub(crate) fn new(limits: &StoreLimits) -> Self {
+        Self { failures_max: limits.failures_max, rest: Duration::from_millis(limits.rest_ms), state: Mutex::default() }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether to ask. At the end of a rest one caller is let through; the rest begins again for the others.
@@ -32,7 +35,7 @@ impl Breaker {
         match state.rests_until {
             Some(until) if now < until => false,
             Some(_) => {
-                state.rests_until = Some(now + REST);
+                state.rests_until = Some(now + self.rest);
                 true
             }
             None => true,
@@ -46,8 +49,8 @@ impl Breaker {
             return;
         }
         state.failures = state.failures.saturating_add(1);
-        if state.failures >= FAILURES_MAX {
-            state.rests_until = Some(Instant::now() + REST);
+        if state.failures >= self.failures_max {
+            state.rests_until = Some(Instant::now() + self.rest);
         }
     }
 }

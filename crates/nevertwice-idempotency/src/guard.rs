@@ -1,27 +1,28 @@
 //! One request at a guarded route, from its key to its answer.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Request, Response};
 use http_body::Body;
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use nevertwice_api::key_header::{self, KeyHeaderError};
 use nevertwice_api::{AnswerBytes, ErrorCode, KeyStoreFailure};
 use nevertwice_core::IdempotencyKey;
 use nevertwice_core::keys::{BodyKept, KeyId, KeyRejection, LapsePolicy, RegisterKey};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 use tower_service::Service;
 
 use crate::answer::{Refusal, replay};
 use crate::body::KeysBody;
 use crate::claim::{Claimed, Claims};
 use crate::flights::Entry;
+use crate::gather::{Gather, gather_in_time};
 use crate::key_age::made_at;
 use crate::keys::code_of;
-use crate::policy::Route;
-use crate::run::run;
+use crate::routes::Route;
+use crate::run::Attempt;
 use crate::{Became, Caller, Keys, Outcome, Policy, StoreDown, fingerprint};
 
 const KEY: &str = "idempotency-key";
@@ -36,6 +37,65 @@ pub(crate) struct Meant {
 }
 
 pub(crate) type Answered<RB, E> = Result<Response<KeysBody<RB>>, E>;
+
+/// Lets a request through, unguarded.
+pub(crate) async fn passed<S, B, RB>(request: Request<B>, mut service: S) -> Answered<RB, S::Error>
+where
+    S: Service<Request<B>, Response = Response<RB>>,
+{
+    service.call(request).await.map(|response| response.map(KeysBody::passed))
+}
+
+/// Answers a request of a guarded route.
+pub(crate) async fn guarded<S, B, G, RB>(
+    keys: &Keys,
+    gather: &G,
+    route: Arc<Route>,
+    request: Request<B>,
+    service: S,
+) -> Answered<RB, S::Error>
+where
+    S: Service<Request<B>, Response = Response<RB>> + Send + 'static,
+    S::Future: Send + 'static,
+    S::Error: Send + 'static,
+    B: From<G::Whole> + Send + 'static,
+    G: Gather<B>,
+    RB: Body<Data = Bytes> + Send + 'static,
+    RB::Error: Into<Box<dyn std::error::Error + Send + Sync>> + Send,
+{
+    let ended = |outcome| keys.observer.ended(&route.pattern, outcome);
+    let (parts, body) = request.into_parts();
+    let key = match key_of(&parts) {
+        Ok(Some(key)) => key,
+        Ok(None) if !route.policy.required => {
+            ended(Outcome::WithoutKey);
+            return passed(Request::from_parts(parts, body), service).await;
+        }
+        Ok(None) => {
+            ended(Outcome::WithoutKey);
+            let detail =
+                "The Idempotency-Key header is missing. Nothing was done. Draw a key for each intent, and send it with every retry.";
+            return Ok(Refusal::new(ErrorCode::IdempotencyKeyMissing, detail).with_status(route.policy.missing_status).render());
+        }
+        Err(refusal) => {
+            ended(Outcome::Refused);
+            return Ok(refusal.render());
+        }
+    };
+    let (meant, body) = match read(keys, gather, &route, &key, &parts, body).await {
+        Ok(read) => read,
+        Err(refusal) => {
+            ended(Outcome::Refused);
+            return Ok(refusal.render());
+        }
+    };
+    // Detached from the connection: from the claim on, a client that hangs up changes nothing.
+    let detached = tokio::spawn(answer(keys.clone(), route.clone(), meant, parts, body, service));
+    match detached.await {
+        Ok(answered) => answered,
+        Err(_) => Ok(unknown(&route.policy).render()),
+    }
+}
 
 /// The key of a request: none where there is no such header.
 pub(crate) fn key_of(parts: &Parts) -> Result<Option<IdempotencyKey>, Refusal> {
@@ -67,11 +127,14 @@ fn expires_at(parts: &Parts) -> Result<Option<i64>, Refusal> {
 }
 
 /// Reads a request whole and finds out what it means. Nothing is claimed yet: whoever hangs up now has asked for nothing.
-pub(crate) async fn read<B>(keys: &Keys, route: &Route, key: &IdempotencyKey, parts: &Parts, body: B) -> Result<(Meant, Bytes), Refusal>
-where
-    B: Body<Data = Bytes>,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
+pub(crate) async fn read<B, G: Gather<B>>(
+    keys: &Keys,
+    gather: &G,
+    route: &Route,
+    key: &IdempotencyKey,
+    parts: &Parts,
+    body: B,
+) -> Result<(Meant, G::Whole), Refusal> {
     let policy = &*route.policy;
     let caller = match keys.identity.caller(parts) {
         Some(caller) => caller,
@@ -89,47 +152,30 @@ where
         let detail = "The key is older than keys are remembered. Nothing was done. Find out what became of the first request.";
         return Err(Refusal::new(ErrorCode::IntentExpired, detail));
     }
-    let body = read_body(policy, body).await?;
-    let fingerprint = fingerprint::of_request(parts, &body, &policy.fingerprint, policy.scope, &policy.query);
+    let whole = gather_in_time(gather, policy, body).await?;
     let ids = keys.secrets.ids(&caller, parts, policy, key.as_str());
-    Ok((Meant { ids, caller, fingerprint, expires_at }, body))
-}
-
-async fn read_body<B>(policy: &Policy, body: B) -> Result<Bytes, Refusal>
-where
-    B: Body<Data = Bytes>,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
-    let read = Box::pin(Limited::new(body, policy.request_bytes_max).collect());
-    match timeout(Duration::from_millis(policy.request_ms_max), read).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            let detail = format!("The body is larger than {} bytes. Nothing was done.", policy.request_bytes_max);
-            Err(Refusal::new(ErrorCode::BodyTooLarge, detail))
-        }
-        Ok(Err(_)) => Err(Refusal::new(ErrorCode::BodyMalformed, "The body could not be read to its end. Nothing was done.")),
-        Err(_) => {
-            Err(Refusal::new(ErrorCode::RequestTimeout, "The body did not arrive in time. Nothing was done. Send it again.").after(1_000))
-        }
-    }
+    let head = fingerprint::Head::of(parts, &route.policy);
+    let (whole, fingerprint) = gather.digest(whole, move |body| head.with_body(body)).await?;
+    Ok((Meant { ids, caller, fingerprint, expires_at }, whole))
 }
 
 /// Claims the key and answers: with the handler, with what is known, or with a refusal. It goes on whoever hangs up.
-pub(crate) async fn answer<S, B, RB>(
+pub(crate) async fn answer<S, B, W, RB>(
     keys: Keys,
-    route: std::sync::Arc<Route>,
+    route: Arc<Route>,
     meant: Meant,
     parts: Parts,
-    body: Bytes,
+    body: W,
     service: S,
 ) -> Answered<RB, S::Error>
 where
     S: Service<Request<B>, Response = Response<RB>> + Send + 'static,
     S::Future: Send + 'static,
     S::Error: Send + 'static,
-    B: From<Bytes> + Send + 'static,
+    B: From<W> + Send + 'static,
+    W: Send + 'static,
     RB: Body<Data = Bytes> + Send + 'static,
-    RB::Error: Send,
+    RB::Error: Into<Box<dyn std::error::Error + Send + Sync>> + Send,
 {
     let policy = &*route.policy;
     let ended = |outcome| keys.observer.ended(&route.pattern, outcome);
@@ -149,7 +195,7 @@ where
         lapse: policy.lapse,
     };
     let deadline = Instant::now() + Duration::from_millis(policy.wait_ms);
-    let (claimed, _flight) = loop {
+    let (claimed, flight) = loop {
         let entry = meant.ids.last().map(|id| keys.flights.enter(*id));
         let flight = match entry {
             Some(Entry::Follows(mut ends)) if Instant::now() < deadline => {
@@ -222,7 +268,8 @@ where
             }
         }
     }
-    run(&keys, &route, claims, taken_over, parts, body, service).await
+    let attempt = Attempt { keys, route, claims, taken_over, _flight: flight };
+    attempt.run(parts, body, service).await
 }
 
 /// Asks only whether the key is used for something else: under the policy that takes nothing over, by an owner that never runs.

@@ -67,6 +67,18 @@ impl Secrets {
         Self { current, previous: Some(previous) }
     }
 
+    /// What tells the secrets from others without telling them: of the current one, and of the previous one if there is one. Noted beside
+    /// a store that outlives the process, it shows a secret that does not belong to it.
+    #[must_use]
+    pub fn marks(&self) -> Vec<[u8; 32]> {
+        let mark = |secret: &[u8; 32]| {
+            let mut mac = keyed(secret);
+            mac.update(b"nevertwice secret mark 1");
+            mac.finalize().into_bytes().into()
+        };
+        std::iter::once(&self.current).chain(&self.previous).map(mark).collect()
+    }
+
     /// The names of a key: under the previous secret, if there is one, and under the current one.
     pub(crate) fn ids(&self, caller: &Caller, parts: &Parts, policy: &Policy, key: &str) -> Vec<KeyId> {
         let secrets = self.previous.iter().chain([&self.current]);
@@ -74,11 +86,15 @@ impl Secrets {
     }
 }
 
-fn id(secret: &[u8; 32], caller: &Caller, parts: &Parts, policy: &Policy, key: &str) -> KeyId {
+fn keyed(secret: &[u8; 32]) -> Hmac<Sha256> {
     // A key shorter than SHA-256's block is filled up with zeros (RFC 2104, section 2).
     let mut block = [0; 64];
     block[..32].copy_from_slice(secret);
-    let mut mac = Hmac::<Sha256>::new(&block.into());
+    Hmac::<Sha256>::new(&block.into())
+}
+
+fn id(secret: &[u8; 32], caller: &Caller, parts: &Parts, policy: &Policy, key: &str) -> KeyId {
+    let mut mac = keyed(secret);
     let mut add = |part: &[u8]| {
         mac.update(&(part.len() as u64).to_le_bytes());
         mac.update(part);

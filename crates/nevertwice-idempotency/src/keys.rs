@@ -1,5 +1,6 @@
 //! What all guarded routes of a process share: the store, the secrets, the routes.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +14,22 @@ use crate::breaker::Breaker;
 use crate::flights::Flights;
 use crate::{CallerExtension, Clock, Identify, KeyObserver, MachineClock, NoKeyObserver, Routes, Secrets};
 
-/// How long one operation of the store may take before its reply counts as lost.
-const STORE_TIME: Duration = Duration::from_secs(2);
+/// How patient the layer is with its store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreLimits {
+    /// How long one operation may take before its reply counts as lost, in milliseconds.
+    pub operation_ms: u64,
+    /// Failures in a row after which the store is left alone.
+    pub failures_max: u32,
+    /// For how long it is left alone, but for one question, in milliseconds.
+    pub rest_ms: u64,
+}
+
+impl Default for StoreLimits {
+    fn default() -> Self {
+        Self { operation_ms: 2_000, failures_max: 5, rest_ms: 5_000 }
+    }
+}
 
 /// Why guards can't be set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,11 +73,14 @@ pub struct Keys {
     pub(crate) store: Arc<dyn KeyStore>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) secrets: Secrets,
-    pub(crate) routes: Routes,
+    pub(crate) routes: Arc<Routes>,
     pub(crate) identity: Arc<dyn Identify>,
     pub(crate) observer: Arc<dyn KeyObserver>,
     pub(crate) breaker: Arc<Breaker>,
+    operation_time: Duration,
     pub(crate) flights: Flights,
+    /// What is held until the last attempt that has a clone of this has settled its key.
+    _held: Option<Arc<dyn Any + Send + Sync>>,
     instance: [u8; 32],
 }
 
@@ -97,11 +115,13 @@ impl Keys {
             store,
             clock: Arc::new(MachineClock),
             secrets,
-            routes,
+            routes: Arc::new(routes),
             identity: Arc::new(CallerExtension),
             observer: Arc::new(NoKeyObserver),
-            breaker: Arc::new(Breaker::default()),
+            breaker: Arc::new(Breaker::new(&StoreLimits::default())),
+            operation_time: Duration::from_millis(StoreLimits::default().operation_ms),
             flights: Flights::default(),
+            _held: None,
             instance: random()?,
         })
     }
@@ -124,6 +144,13 @@ impl Keys {
         Self { clock, ..self }
     }
 
+    /// Is more or less patient with the store.
+    #[must_use]
+    pub fn with_store_limits(self, limits: StoreLimits) -> Self {
+        let operation_time = Duration::from_millis(limits.operation_ms);
+        Self { breaker: Arc::new(Breaker::new(&limits)), operation_time, ..self }
+    }
+
     /// What is allowed and yet worth a warning at start, in words.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
@@ -139,6 +166,12 @@ impl Keys {
             }
         }
         warnings
+    }
+
+    /// The same for one request, which holds something until its key is settled, whether or not its client is still there.
+    #[cfg(feature = "proxy")]
+    pub(crate) fn holding(&self, held: Arc<dyn Any + Send + Sync>) -> Self {
+        Self { _held: Some(held), ..self.clone() }
     }
 
     /// A new attempt: the instance's id and a fresh random number.
@@ -159,7 +192,7 @@ impl Keys {
             return Err(KeyStoreFailure::Unavailable);
         }
         let start = Instant::now();
-        let answer = tokio::time::timeout(STORE_TIME, asked()).await.unwrap_or(Err(KeyStoreFailure::OutcomeUnknown));
+        let answer = tokio::time::timeout(self.operation_time, asked()).await.unwrap_or(Err(KeyStoreFailure::OutcomeUnknown));
         let is_down = matches!(answer, Err(KeyStoreFailure::Unavailable | KeyStoreFailure::OutcomeUnknown));
         self.breaker.note(!is_down);
         self.observer.stored(operation, start.elapsed(), !is_down);

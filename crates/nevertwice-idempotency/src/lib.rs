@@ -40,6 +40,7 @@ mod flights;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod gather;
 mod guard;
 mod identity;
 mod key_age;
@@ -49,18 +50,24 @@ mod memory;
 mod observer;
 mod openapi;
 mod policy;
+#[cfg(feature = "proxy")]
+pub mod proxy;
+mod read;
+mod routes;
 mod run;
+mod tee;
 
 pub use agreement::Warning;
 pub use body::KeysBody;
 pub use clock::{Clock, MachineClock};
 pub use fingerprint::{FINGERPRINT_VERSION, FingerprintRules};
 pub use identity::{Caller, CallerExtension, Identify, Secrets};
-pub use keys::{Keys, KeysError};
+pub use keys::{Keys, KeysError, StoreLimits};
 pub use layer::{KeysLayer, KeysService};
 pub use memory::{MemoryBounds, MemoryStore};
 pub use observer::{KeyObserver, NoKeyObserver, Outcome};
-pub use policy::{AskWhatBecame, AuthoriseReplay, Became, Oversize, Policy, Query, Route, Routes, Scope, StoreDown};
+pub use policy::{AskWhatBecame, AuthoriseReplay, Became, Oversize, Policy, Query, Scope, StoreDown};
+pub use routes::{Route, Routes};
 pub use run::Generation;
 
 // What a policy and a store are made of, so that whoever uses the layer needs no other crate of ours.

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use http::HeaderName;
 use http::request::Parts;
-use http::{HeaderName, Method};
 use nevertwice_api::{BoxFuture, Levels};
 use nevertwice_core::keys::LapsePolicy;
 use nevertwice_core::limits::{LEASE_MS_MAX, RETENTION_MS_MAX, RETENTION_MS_MIN};
@@ -138,6 +138,9 @@ pub struct Policy {
     pub stored_bytes_max: usize,
     /// What becomes of a larger one.
     pub oversize: Oversize,
+    /// Whether the first caller gets an answer as it comes, while it is copied; otherwise when it was read as far as it is kept, so
+    /// that one that breaks off is told as such.
+    pub streams: bool,
     /// Headers that are not replayed.
     pub not_replayed: Vec<HeaderName>,
     /// What happens when the store can't be used.
@@ -218,6 +221,7 @@ impl Policy {
             store_5xx: false,
             stored_bytes_max: 64 << 10,
             oversize: Oversize::Tombstone,
+            streams: false,
             not_replayed: NOT_REPLAYED.iter().map(|name| HeaderName::from_static(name)).collect(),
             store_down: StoreDown::Closed,
             levels: Levels::NONE,
@@ -260,69 +264,5 @@ impl Policy {
         }
         let statuses = [self.missing_status, self.mismatch_status, self.in_progress_status];
         statuses.iter().any(|status| !(400..=499).contains(status)).then_some("a refusal's status is not 4xx")
-    }
-}
-
-/// One guarded route: methods and a pattern of paths.
-#[derive(Clone, Debug)]
-pub struct Route {
-    /// Its name in metrics: the pattern.
-    pub(crate) pattern: String,
-    pub(crate) methods: Vec<Method>,
-    pub(crate) policy: Arc<Policy>,
-}
-
-/// The guarded routes, in the order in which they are tried. What none matches passes unguarded.
-#[derive(Clone, Debug, Default)]
-pub struct Routes(pub(crate) Vec<Arc<Route>>);
-
-impl Routes {
-    /// No route.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self(Vec::new())
-    }
-
-    /// POST and PATCH at every path, by the draft.
-    #[must_use]
-    pub fn ietf() -> Self {
-        Self::new().guard(&[Method::POST, Method::PATCH], "/{*rest}", Policy::ietf())
-    }
-
-    /// POST at every path, as Stripe documents it.
-    #[must_use]
-    pub fn stripe() -> Self {
-        Self::new().guard(&[Method::POST], "/{*rest}", Policy::stripe())
-    }
-
-    /// POST, PUT and PATCH at every path, as the Universal Commerce Protocol has it.
-    #[must_use]
-    pub fn ucp() -> Self {
-        Self::new().guard(&[Method::POST, Method::PUT, Method::PATCH], "/{*rest}", Policy::ucp())
-    }
-
-    /// Adds a route. A segment of the pattern in braces, `{id}`, matches any segment; a last one with a star, `{*rest}`, any rest.
-    #[must_use]
-    pub fn guard(mut self, methods: &[Method], pattern: &str, policy: Policy) -> Self {
-        let policy = Arc::new(policy);
-        self.0.push(Arc::new(Route { pattern: pattern.to_owned(), methods: methods.to_vec(), policy }));
-        self
-    }
-
-    pub(crate) fn find(&self, method: &Method, path: &str) -> Option<Arc<Route>> {
-        self.0.iter().find(|route| route.methods.contains(method) && matches(&route.pattern, path)).cloned()
-    }
-}
-
-pub(crate) fn matches(pattern: &str, path: &str) -> bool {
-    let (mut wanted, mut given) = (pattern.split('/'), path.split('/'));
-    loop {
-        match (wanted.next(), given.next()) {
-            (Some(rest), Some(_)) if rest.starts_with("{*") => return true,
-            (Some(any), Some(segment)) if any.starts_with('{') && any.ends_with('}') && !segment.is_empty() => {}
-            (Some(literal), Some(segment)) if literal == segment => {}
-            (None, None) => return true,
-            _ => return false,
-        }
     }
 }

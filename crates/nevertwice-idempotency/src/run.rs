@@ -1,16 +1,14 @@
 //! Runs the handler under its claims: the heartbeat beside it, and what becomes of the key when it has answered.
 
-use std::collections::VecDeque;
+use std::error::Error;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use http::header::CONTENT_TYPE;
+use bytes::Bytes;
 use http::request::Parts;
 use http::{Request, Response};
 use http_body::{Body, Frame};
-use http_body_util::BodyExt as _;
 use nevertwice_api::AnswerBytes;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
@@ -20,8 +18,11 @@ use crate::answer::kept_head;
 use crate::body::KeysBody;
 use crate::claim::{Changed, Claims};
 use crate::effect::{Effect, of_answer};
+use crate::flights::Flight;
 use crate::guard::{Answered, unknown};
-use crate::policy::{Policy, Route};
+use crate::read::{Copied, Read, copy, pass_rest, read_answer};
+use crate::routes::Route;
+use crate::tee::{TeeWriter, tee};
 use crate::{Keys, Outcome};
 
 /// The number of the claim under which a handler runs, in the request's extensions. Pass it on to what the handler calls: whoever
@@ -29,173 +30,179 @@ use crate::{Keys, Outcome};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Generation(pub u64);
 
-/// A body, as far as it was read.
-enum Read<RB> {
+/// What an attempt holds until its key is settled.
+pub(crate) struct Attempt {
+    pub(crate) keys: Keys,
+    pub(crate) route: Arc<Route>,
+    pub(crate) claims: Claims,
+    pub(crate) taken_over: bool,
+    /// Those of this process who wait for the answer go on when it ends.
+    pub(crate) _flight: Option<Flight>,
+}
+
+/// What is known of an answer when its key is settled.
+struct Ended {
+    effect: Effect,
+    status: u16,
+    /// The header lines that are kept; none if they are too many.
+    lines: Option<Bytes>,
+    body: BodyRead,
+    /// Bytes of the body, as far as it was read.
+    length: u64,
+}
+
+enum BodyRead {
     Whole(Bytes),
-    /// Too large, streamed, or with trailers: what was read of it, and the rest.
-    Cut(VecDeque<Frame<Bytes>>, Pin<Box<RB>>),
-    /// It broke off.
+    Cut,
     Broken,
 }
 
-pub(crate) async fn run<S, B, RB>(
-    keys: &Keys,
-    route: &Arc<Route>,
-    claims: Claims,
-    taken_over: bool,
-    mut parts: Parts,
-    body: Bytes,
-    mut service: S,
-) -> Answered<RB, S::Error>
-where
-    S: Service<Request<B>, Response = Response<RB>> + Send + 'static,
-    S::Future: Send + 'static,
-    S::Error: Send + 'static,
-    B: From<Bytes> + Send + 'static,
-    RB: Body<Data = Bytes> + Send + 'static,
-    RB::Error: Send,
-{
-    let policy = route.policy.clone();
-    parts.extensions.insert(Generation(claims.generation()));
-    let start = Instant::now();
-    let bytes_max = policy.kept_bytes_max();
-    // A task of its own: the heartbeat goes on while the handler computes, and a panic ends here.
-    let handler = tokio::spawn(async move {
-        let response = service.call(Request::from_parts(parts, B::from(body))).await?;
-        let (head, body) = response.into_parts();
-        let is_stream = head.headers.get(CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"text/event-stream"));
-        let is_switch = head.status.is_informational();
-        let read = if is_stream || is_switch { Read::Cut(VecDeque::new(), Box::pin(body)) } else { read(body, bytes_max).await };
-        Ok((head, read))
-    });
-    let answered = with_heartbeat(keys, route, &claims, handler).await;
-    let ended = |outcome| keys.observer.ended(&route.pattern, outcome);
-    let (mut head, read) = match answered {
-        Some(Ok(answered)) => answered,
-        Some(Err(error)) => {
-            lapse(keys, route, &claims).await;
-            ended(Outcome::Unknown);
-            return Err(error);
+impl Attempt {
+    pub(crate) async fn run<S, B, W, RB>(self, mut parts: Parts, body: W, mut service: S) -> Answered<RB, S::Error>
+    where
+        S: Service<Request<B>, Response = Response<RB>> + Send + 'static,
+        S::Future: Send + 'static,
+        S::Error: Send + 'static,
+        B: From<W> + Send + 'static,
+        W: Send + 'static,
+        RB: Body<Data = Bytes> + Send + 'static,
+        RB::Error: Into<Box<dyn Error + Send + Sync>> + Send,
+    {
+        let policy = self.route.policy.clone();
+        parts.extensions.insert(Generation(self.claims.generation()));
+        let start = Instant::now();
+        // A task of its own: the heartbeat goes on while the handler computes, and a panic ends here.
+        let handler = tokio::spawn(async move {
+            let response = service.call(Request::from_parts(parts, B::from(body))).await?;
+            let (head, body) = response.into_parts();
+            let read = read_answer(&head, body, &policy).await;
+            Ok((head, read))
+        });
+        let (mut head, read) = match self.with_heartbeat(handler).await {
+            Some(Ok(answered)) => answered,
+            Some(Err(error)) => {
+                self.end_unknown().await;
+                return Err(error);
+            }
+            None => {
+                self.end_unknown().await;
+                return Ok(unknown(&self.route.policy).render());
+            }
+        };
+        let effect = of_answer(&mut head, &self.route.policy);
+        let status = head.status.as_u16();
+        let lines = if effect == Effect::Kept { kept_head(&head.headers, &self.route.policy) } else { None };
+        let ended = move |body, length| Ended { effect, status, lines, body, length };
+        match read {
+            Read::Whole(bytes) => {
+                self.settle(ended(BodyRead::Whole(bytes.clone()), bytes.len() as u64), start).await;
+                Ok(Response::from_parts(head, KeysBody::whole(bytes)))
+            }
+            Read::Cut(frames, rest) => {
+                let length = frames.iter().filter_map(Frame::data_ref).map(|data| data.len() as u64).sum();
+                self.settle(ended(BodyRead::Cut, length), start).await;
+                Ok(Response::from_parts(head, KeysBody::resumed(frames, rest)))
+            }
+            Read::Broken => {
+                self.settle(ended(BodyRead::Broken, 0), start).await;
+                Ok(unknown(&self.route.policy).render())
+            }
+            Read::Unread(body) => {
+                let (writer, reader) = tee();
+                tokio::spawn(self.carry(body, writer, start, ended));
+                Ok(Response::from_parts(head, KeysBody::copied(reader)))
+            }
         }
-        None => {
-            lapse(keys, route, &claims).await;
-            ended(Outcome::Unknown);
-            return Ok(unknown(&policy).render());
+    }
+
+    /// Copies an answer that the client sees as it comes, settles the key, and only then shows the end of it.
+    async fn carry<RB>(self, body: Pin<Box<RB>>, writer: TeeWriter, start: Instant, ended: impl FnOnce(BodyRead, u64) -> Ended)
+    where
+        RB: Body<Data = Bytes> + Send + 'static,
+        RB::Error: Into<Box<dyn Error + Send + Sync>> + Send,
+    {
+        let copying = tokio::spawn(copy(body, writer, self.route.policy.kept_bytes_max()));
+        let Some((copied, writer)) = self.with_heartbeat(copying).await else { return self.end_unknown().await };
+        let length = writer.copied() as u64;
+        match copied {
+            Copied::Whole(bytes) => {
+                self.settle(ended(BodyRead::Whole(bytes), length), start).await;
+                writer.finish();
+            }
+            Copied::Cut(first, rest) => {
+                self.settle(ended(BodyRead::Cut, length), start).await;
+                drop(self);
+                pass_rest(first, rest, writer).await;
+            }
+            Copied::Broken(error) => {
+                self.settle(ended(BodyRead::Broken, length), start).await;
+                writer.fail(error);
+            }
         }
-    };
-    let length = match &read {
-        Read::Whole(bytes) => bytes.len() as u64,
-        Read::Cut(frames, _) => frames.iter().filter_map(Frame::data_ref).map(|data| data.len() as u64).sum(),
-        Read::Broken => 0,
-    };
-    keys.observer.handled(&route.pattern, start.elapsed(), length);
-    let effect = of_answer(head.status, &mut head.headers, &policy);
-    let (whole, is_broken) = match &read {
-        Read::Whole(bytes) => (Some(bytes.clone()), false),
-        Read::Cut(..) => (None, false),
-        Read::Broken => (None, true),
-    };
-    let outcome = match (effect, is_broken) {
-        (Effect::Nothing, _) => match note(keys, route, claims.release().await) {
-            Changed::Done => Outcome::Freed,
-            // Nothing has happened, and the key can't be told so: it ends as a lapsed lease.
+    }
+
+    /// Settles the key by what was answered.
+    async fn settle(&self, ended: Ended, start: Instant) {
+        self.keys.observer.handled(&self.route.pattern, start.elapsed(), ended.length);
+        let outcome = match (ended.effect, &ended.body) {
+            (Effect::Nothing, _) => match self.note(self.claims.release().await) {
+                Changed::Done => Outcome::Freed,
+                // Nothing has happened, and the key can't be told so: it ends as a lapsed lease.
+                _ => Outcome::Unknown,
+            },
+            (Effect::Unknown, _) | (Effect::Kept, BodyRead::Broken) => return self.end_unknown().await,
+            (Effect::Kept, _) => self.keep(ended).await,
+        };
+        self.keys.observer.ended(&self.route.pattern, outcome);
+    }
+
+    /// Ends the lease: what became of the work is not known.
+    async fn end_unknown(&self) {
+        self.note(self.claims.renew(0).await);
+        self.keys.observer.ended(&self.route.pattern, Outcome::Unknown);
+    }
+
+    /// Brings the answer to the store, or a tombstone where it can't be kept. The key is never freed for that.
+    async fn keep(&self, ended: Ended) -> Outcome {
+        let Ended { status, lines, body, length, .. } = ended;
+        if let (BodyRead::Whole(body), Some(lines)) = (body, lines) {
+            let bytes = AnswerBytes { head: lines, body };
+            match self.note(self.claims.complete(&bytes.describe(status), &bytes).await) {
+                Changed::Done if self.taken_over => return Outcome::Rerun,
+                Changed::Done => return Outcome::Fresh,
+                Changed::BytesRefused => {}
+                Changed::Stale | Changed::Failed => return Outcome::Unknown,
+            }
+        }
+        let tombstone = AnswerBytes::tombstone(status, length);
+        match self.note(self.claims.complete(&tombstone, &AnswerBytes::default()).await) {
+            Changed::Done => Outcome::Tombstone,
             _ => Outcome::Unknown,
-        },
-        (Effect::Unknown, _) | (Effect::Kept, true) => {
-            lapse(keys, route, &claims).await;
-            Outcome::Unknown
         }
-        (Effect::Kept, false) => keep(keys, route, &claims, &head, whole, length, taken_over).await,
-    };
-    ended(outcome);
-    match read {
-        Read::Whole(bytes) => Ok(Response::from_parts(head, KeysBody::whole(bytes))),
-        Read::Cut(frames, rest) => Ok(Response::from_parts(head, KeysBody::resumed(frames, rest))),
-        Read::Broken => Ok(unknown(&policy).render()),
     }
-}
 
-/// Waits for the handler and renews the leases meanwhile. None if it panicked.
-async fn with_heartbeat<T>(keys: &Keys, route: &Route, claims: &Claims, mut handler: JoinHandle<T>) -> Option<T> {
-    let policy: &Policy = &route.policy;
-    let beat = Duration::from_millis(u64::try_from(policy.lease_ms / 3).unwrap_or(1).max(1));
-    let last = Instant::now() + Duration::from_millis(policy.heartbeat_ms_max);
-    loop {
-        tokio::select! {
-            answered = &mut handler => return answered.ok(),
-            () = sleep(beat) => {
-                // Once replaced, or after its time, it only waits: a late answer is kept if nobody has taken over.
-                if Instant::now() >= last || note(keys, route, claims.renew(policy.lease_ms).await) == Changed::Stale {
-                    return handler.await.ok();
+    /// Waits for a task and renews the leases meanwhile. None if it panicked.
+    async fn with_heartbeat<T>(&self, mut task: JoinHandle<T>) -> Option<T> {
+        let policy = &self.route.policy;
+        let beat = Duration::from_millis(u64::try_from(policy.lease_ms / 3).unwrap_or(1).max(1));
+        let last = Instant::now() + Duration::from_millis(policy.heartbeat_ms_max);
+        loop {
+            tokio::select! {
+                done = &mut task => return done.ok(),
+                () = sleep(beat) => {
+                    // Once replaced, or after its time, it only waits: a late answer is kept if nobody has taken over.
+                    if Instant::now() >= last || self.note(self.claims.renew(policy.lease_ms).await) == Changed::Stale {
+                        return task.await.ok();
+                    }
                 }
             }
         }
     }
-}
 
-/// Ends the lease: what became of the work is not known.
-async fn lapse(keys: &Keys, route: &Route, claims: &Claims) {
-    note(keys, route, claims.renew(0).await);
-}
-
-fn note(keys: &Keys, route: &Route, changed: Changed) -> Changed {
-    if changed == Changed::Stale {
-        keys.observer.stale_owner_refused(&route.pattern);
-    }
-    changed
-}
-
-/// Brings the answer to the store, or a tombstone where it can't be kept. The key is never freed for that.
-async fn keep(
-    keys: &Keys,
-    route: &Route,
-    claims: &Claims,
-    head: &http::response::Parts,
-    whole: Option<Bytes>,
-    length: u64,
-    taken_over: bool,
-) -> Outcome {
-    let status = head.status.as_u16();
-    if let (Some(body), Some(lines)) = (whole, kept_head(&head.headers, &route.policy)) {
-        let bytes = AnswerBytes { head: lines, body };
-        let changed = note(keys, route, claims.complete(&bytes.describe(status), &bytes).await);
-        match changed {
-            Changed::Done if taken_over => return Outcome::Rerun,
-            Changed::Done => return Outcome::Fresh,
-            Changed::BytesRefused => {}
-            Changed::Stale | Changed::Failed => return Outcome::Unknown,
+    fn note(&self, changed: Changed) -> Changed {
+        if changed == Changed::Stale {
+            self.keys.observer.stale_owner_refused(&self.route.pattern);
         }
+        changed
     }
-    let tombstone = AnswerBytes::tombstone(status, length);
-    match note(keys, route, claims.complete(&tombstone, &AnswerBytes::default()).await) {
-        Changed::Done => Outcome::Tombstone,
-        _ => Outcome::Unknown,
-    }
-}
-
-/// Reads a body to its end, or until it has more than `bytes_max` or trailers.
-async fn read<RB: Body<Data = Bytes>>(body: RB, bytes_max: usize) -> Read<RB> {
-    let mut body = Box::pin(body);
-    let mut frames: VecDeque<Frame<Bytes>> = VecDeque::new();
-    let mut length = 0_usize;
-    loop {
-        match body.frame().await {
-            None => break,
-            Some(Err(_)) => return Read::Broken,
-            Some(Ok(frame)) => {
-                let is_data = frame.is_data();
-                length = length.saturating_add(frame.data_ref().map_or(0, Bytes::len));
-                frames.push_back(frame);
-                if !is_data || length > bytes_max {
-                    return Read::Cut(frames, body);
-                }
-            }
-        }
-    }
-    let mut parts = frames.into_iter().filter_map(|frame| frame.into_data().ok());
-    let Some(first) = parts.next() else { return Read::Whole(Bytes::new()) };
-    let Some(second) = parts.next() else { return Read::Whole(first) };
-    let mut whole = BytesMut::with_capacity(length);
-    [first, second].into_iter().chain(parts).for_each(|part| whole.extend_from_slice(&part));
-    Read::Whole(whole.freeze())
 }

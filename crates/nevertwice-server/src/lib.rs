@@ -83,5 +83,5 @@ pub use person_secret::{
 pub use remote::{Interrupt, Remote, RemoteError, Target};
 pub use routes::{Content, Method, Route, routes};
 pub use server::{Parts, Server};
-pub use tls::check_tls_files;
+pub use tls::{TlsFiles, check_tls_files};
 pub use watched::Reloader;

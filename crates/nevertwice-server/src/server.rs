@@ -23,7 +23,7 @@ use crate::metrics::Metrics;
 use crate::payment::PaymentGateway;
 use crate::steward::Steward;
 use crate::tls::Tls;
-use crate::watched::{Reloader, Reread};
+use crate::watched::Reloader;
 
 /// How long the server waits after a socket error, for instance when it has too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -161,7 +161,7 @@ impl Server {
     /// Reads the files of credentials and certificates again when it is told to; the running server does so every `reload_ms` as well.
     #[must_use]
     pub fn reloader(&self) -> Reloader {
-        let tls = self.tls.iter().map(|tls| tls.files() as Arc<dyn Reread>);
+        let tls = self.tls.iter().map(Tls::files);
         Reloader::of(self.app.door.files().chain(tls))
     }
 

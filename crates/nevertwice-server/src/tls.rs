@@ -3,6 +3,7 @@
 //! A changed pair counts for connections that come afterwards; those that are open go on with what they agreed on.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::net::TcpStream;
@@ -19,7 +20,7 @@ use crate::certificate::{self, CertificateTimes};
 use crate::config::Config;
 use crate::error::StartError;
 use crate::metrics::{Metrics, WatchedFile};
-use crate::watched::{self, Watched};
+use crate::watched::{self, Reloader, Reread, Watched};
 
 /// The largest file of certificates, or of a key.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -36,7 +37,7 @@ pub fn check_tls_files(config: &Config) -> Result<Option<CertificateTimes>, Stri
     let (Some(certificate), Some(key)) = (&config.tls_certificate, &config.tls_key) else { return Ok(None) };
     let contents = watched::read(&[certificate.clone(), key.clone()], FILE_BYTES_MAX)?;
     let [certificate, key] = contents.as_slice() else { return Ok(None) };
-    server_config(certificate, key)?;
+    server_config(certificate, key, PROTOCOLS)?;
     let times: Option<Vec<CertificateTimes>> =
         CertificateDer::pem_slice_iter(certificate).map(|certificate| certificate::times(&certificate.ok()?)).collect();
     let times = times.unwrap_or_default();
@@ -45,10 +46,46 @@ pub fn check_tls_files(config: &Config) -> Result<Option<CertificateTimes>, Stri
     Ok(begins_at.zip(ends_at).map(|(begins_at, ends_at)| CertificateTimes { begins_at, ends_at }))
 }
 
+/// A certificate and its key, read again when they change: for whoever listens.
+#[derive(Clone, Debug)]
+pub struct TlsFiles(Arc<Watched<ServerConfig>>);
+
+impl TlsFiles {
+    /// Reads both. `protocols` are those that a handshake may agree on, the best first.
+    ///
+    /// # Errors
+    /// If they can't be read, or are no pair.
+    pub fn open(
+        certificate: PathBuf,
+        key: PathBuf,
+        protocols: &'static [&'static [u8]],
+        metrics: &Arc<Metrics>,
+    ) -> Result<Self, StartError> {
+        let parse = |contents: &[Vec<u8>]| match contents {
+            [certificate, key] => server_config(certificate, key, protocols),
+            _ => Err("a certificate and a key are two files".to_owned()),
+        };
+        let pair = Watched::open(WatchedFile::Tls, vec![certificate, key], FILE_BYTES_MAX, Arc::clone(metrics), parse)?;
+        Ok(Self(Arc::new(pair)))
+    }
+
+    /// What counts for the next connection.
+    #[must_use]
+    pub fn now(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.0.now())
+    }
+
+    /// Reads them again when it is told to.
+    #[must_use]
+    pub fn reloader(&self) -> Reloader {
+        Reloader::of([Arc::clone(&self.0) as Arc<dyn Reread>])
+    }
+}
+
 /// What makes connections safe.
 #[derive(Clone, Debug)]
 pub(crate) struct Tls {
-    pair: Arc<Watched<ServerConfig>>,
+    pair: TlsFiles,
     handshake: Duration,
 }
 
@@ -56,28 +93,24 @@ impl Tls {
     /// Reads the pair, if the configuration names one.
     pub(crate) fn open(config: &Config, metrics: &Arc<Metrics>) -> Result<Option<Self>, StartError> {
         let (Some(certificate), Some(key)) = (&config.tls_certificate, &config.tls_key) else { return Ok(None) };
-        let paths = vec![certificate.clone(), key.clone()];
-        let pair = Watched::open(WatchedFile::Tls, paths, FILE_BYTES_MAX, Arc::clone(metrics), |contents| match contents {
-            [certificate, key] => server_config(certificate, key),
-            _ => Err("a certificate and a key are two files".to_owned()),
-        })?;
-        Ok(Some(Self { pair: Arc::new(pair), handshake: Duration::from_millis(config.tls_handshake_ms) }))
+        let pair = TlsFiles::open(certificate.clone(), key.clone(), PROTOCOLS, metrics)?;
+        Ok(Some(Self { pair, handshake: Duration::from_millis(config.tls_handshake_ms) }))
     }
 
     /// The files that it is made from.
-    pub(crate) fn files(&self) -> Arc<Watched<ServerConfig>> {
-        Arc::clone(&self.pair)
+    pub(crate) fn files(&self) -> Arc<dyn Reread> {
+        Arc::clone(&self.pair.0) as Arc<dyn Reread>
     }
 
     /// Agrees with the other end on a key, within a time.
     pub(crate) async fn agree(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
-        let acceptor = TlsAcceptor::from(Arc::clone(&self.pair.now()));
+        let acceptor = TlsAcceptor::from(self.pair.now());
         timeout(self.handshake, acceptor.accept(stream)).await?
     }
 }
 
 // The texts of the parsers are not passed on: they may quote what stands in the files.
-fn server_config(certificate: &[u8], key: &[u8]) -> Result<ServerConfig, String> {
+fn server_config(certificate: &[u8], key: &[u8], protocols: &[&[u8]]) -> Result<ServerConfig, String> {
     let chain: Vec<CertificateDer<'static>> =
         CertificateDer::pem_slice_iter(certificate).collect::<Result<_, _>>().map_err(|_| "the certificate is not PEM".to_owned())?;
     if chain.is_empty() {
@@ -92,6 +125,6 @@ fn server_config(certificate: &[u8], key: &[u8]) -> Result<ServerConfig, String>
     let builder = versions.map_err(|_| "the cipher suites fit no version of TLS".to_owned())?;
     let pair = builder.with_no_client_auth().with_single_cert(chain, key);
     let mut config = pair.map_err(|error| format!("certificate and key can't be used together: {error}"))?;
-    config.alpn_protocols = PROTOCOLS.iter().map(|protocol| protocol.to_vec()).collect();
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
     Ok(config)
 }

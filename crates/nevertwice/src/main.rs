@@ -14,6 +14,7 @@ mod key;
 mod manual;
 mod output;
 mod promote;
+mod proxy;
 mod restore;
 mod serve;
 mod source;
@@ -69,6 +70,8 @@ enum Command {
     Promote(promote::PromoteArgs),
     /// Asks an HTTP service whether it keeps the `Idempotency-Key` contract, rule by rule.
     Conformance(conformance::ConformanceArgs),
+    /// Puts the Idempotency-Key contract in front of a service in any language.
+    Proxy(proxy::ProxyArgs),
     /// Measures how fast it is on this machine, beside baselines of the same run.
     Bench(bench::BenchArgs),
     /// Writes the completions of a shell to standard output.
@@ -78,12 +81,16 @@ enum Command {
     /// Serves the baseline of `bench http`.
     #[command(hide = true)]
     BenchBare(bench::BareArgs),
+    /// Serves what `bench keys` measures.
+    #[command(hide = true)]
+    BenchKeys(bench::KeysTargetArgs),
 }
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Serve(arguments) => return serve::run(&arguments),
         Command::Standby(arguments) => return standby::run(&arguments),
+        Command::Proxy(arguments) => return proxy::run(&arguments),
         Command::Demo(arguments) => arguments.run(),
         Command::Verify(arguments) => arguments.run(),
         Command::Journal(command) => command.run(),
@@ -99,6 +106,7 @@ fn main() -> ExitCode {
         Command::Completions(arguments) => arguments.run(Arguments::command()),
         Command::Man(arguments) => arguments.run(Arguments::command()),
         Command::BenchBare(arguments) => bench::serve_bare(&arguments).map(|()| ExitCode::SUCCESS),
+        Command::BenchKeys(arguments) => bench::serve_keys_target(&arguments).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
         eprintln!("nevertwice: {}", told(error.as_ref()));

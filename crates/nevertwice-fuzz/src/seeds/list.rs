@@ -1,6 +1,6 @@
 //! Which target begins with which inputs.
 
-use super::{credentials, journal, keys, texts};
+use super::{credentials, journal, key_layer, keys, texts};
 
 /// An input and what it is.
 pub(super) type Input = (String, Vec<u8>);
@@ -16,6 +16,7 @@ pub fn of(target: &str) -> Vec<Input> {
         "segment" => journal::segments(),
         "snapshot" => journal::snapshots(),
         "folder" => journal::damages(),
+        "key_change" => keys::changes(),
         "marker" => texts::markers(),
         "headers" => texts::headers(),
         "body" => texts::bodies(),
@@ -26,9 +27,9 @@ pub fn of(target: &str) -> Vec<Input> {
         "keys_file" => credentials::keys_files(),
         "jwks" => credentials::jwk_sets(),
         "query" => texts::queries(),
-        "key_header" => keys::lines(),
-        "header_lines" => keys::heads(),
-        "multipart" => keys::bodies(),
+        "key_header" => key_layer::lines(),
+        "header_lines" => key_layer::heads(),
+        "multipart" => key_layer::bodies(),
         _ => Vec::new(),
     };
     inputs.into_iter().enumerate().map(|(number, (name, bytes))| (format!("{number:02}-{name}"), bytes)).collect()

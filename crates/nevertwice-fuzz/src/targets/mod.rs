@@ -12,6 +12,7 @@ pub mod headers;
 pub mod history;
 pub mod jwks;
 pub mod key_header;
+pub mod key_change;
 pub mod keys_file;
 pub mod marker;
 pub mod multipart;

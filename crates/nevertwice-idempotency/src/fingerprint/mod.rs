@@ -12,5 +12,5 @@ mod request;
 pub(crate) use form::fields as query_fields;
 #[cfg(feature = "fuzzing")]
 pub(crate) use multipart::parts;
-pub(crate) use request::of_request;
+pub(crate) use request::Head;
 pub use request::{FINGERPRINT_VERSION, FingerprintRules};

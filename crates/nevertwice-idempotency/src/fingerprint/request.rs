@@ -1,13 +1,15 @@
 //! The fingerprint of a whole request.
 
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use std::sync::Arc;
+
+use http::HeaderName;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName};
 use nevertwice_api::fingerprint::canonical_json;
 use sha2::{Digest as _, Sha256};
 
 use super::{form, json, multipart};
-use crate::{Query, Scope};
+use crate::{Policy, Scope};
 
 /// The version of the fingerprint; it is part of each.
 pub const FINGERPRINT_VERSION: u8 = 1;
@@ -33,56 +35,73 @@ impl Parted {
     }
 }
 
-/// The fingerprint of a request with that body.
-pub(crate) fn of_request(parts: &Parts, body: &[u8], rules: &FingerprintRules, scope: Scope, query: &Query) -> [u8; 32] {
-    let mut digest = Parted(Sha256::new());
-    digest.0.update([FINGERPRINT_VERSION]);
-    digest.add(parts.method.as_str().as_bytes());
-    if scope == Scope::Principal {
-        digest.add(parts.uri.path().as_bytes());
-        digest.add(&query.chosen(parts.uri.query().unwrap_or_default()));
-    }
-    for name in &rules.headers {
-        digest.add(name.as_str().as_bytes());
-        digest.add(&(parts.headers.get_all(name).iter().count() as u64).to_le_bytes());
-        parts.headers.get_all(name).iter().for_each(|value| digest.add(value.as_bytes()));
-    }
-    add_body(&mut digest, &parts.headers, body, rules);
-    digest.0.finalize().into()
+/// The fingerprint of a request as far as its head goes.
+pub(crate) struct Head {
+    digest: Parted,
+    media_type: Option<HeaderValue>,
+    encodings: Vec<HeaderValue>,
+    policy: Arc<Policy>,
 }
 
-fn add_body(digest: &mut Parted, headers: &HeaderMap, body: &[u8], rules: &FingerprintRules) {
-    let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    let is_encoded = headers.get_all(CONTENT_ENCODING).iter().any(|value| !value.as_bytes().eq_ignore_ascii_case(b"identity"));
-    if !is_encoded {
-        if (essence == "application/json" || essence.ends_with("+json"))
-            && let Ok(canonical) = canonical_json(body)
-        {
-            digest.add(b"json");
-            return digest.add(&json::chosen(&canonical, rules));
+impl Head {
+    pub(crate) fn of(parts: &Parts, policy: &Arc<Policy>) -> Self {
+        let mut digest = Parted(Sha256::new());
+        digest.0.update([FINGERPRINT_VERSION]);
+        digest.add(parts.method.as_str().as_bytes());
+        if policy.scope == Scope::Principal {
+            digest.add(parts.uri.path().as_bytes());
+            digest.add(&policy.query.chosen(parts.uri.query().unwrap_or_default()));
         }
-        if essence == "application/x-www-form-urlencoded" {
-            digest.add(b"form");
-            return form::fields(body).iter().for_each(|(name, value)| {
-                digest.add(name);
-                digest.add(value);
-            });
+        for name in &policy.fingerprint.headers {
+            digest.add(name.as_str().as_bytes());
+            digest.add(&(parts.headers.get_all(name).iter().count() as u64).to_le_bytes());
+            parts.headers.get_all(name).iter().for_each(|value| digest.add(value.as_bytes()));
         }
-        if essence == "multipart/form-data"
-            && let Some(found) = multipart::parts(media_type, body)
-        {
-            digest.add(b"multipart");
-            return found.iter().for_each(|part| {
-                digest.add(&part.head);
-                digest.add(part.content);
-            });
-        }
+        let media_type = parts.headers.get(CONTENT_TYPE).cloned();
+        let encodings = parts.headers.get_all(CONTENT_ENCODING).iter().cloned().collect();
+        Self { digest, media_type, encodings, policy: Arc::clone(policy) }
     }
-    digest.add(b"bytes");
-    digest.add(essence.as_bytes());
-    headers.get_all(CONTENT_ENCODING).iter().for_each(|value| digest.add(value.as_bytes()));
-    digest.add(body);
+
+    /// The fingerprint of the request with that body.
+    pub(crate) fn with_body(mut self, body: &[u8]) -> [u8; 32] {
+        self.add_body(body);
+        self.digest.0.finalize().into()
+    }
+
+    fn add_body(&mut self, body: &[u8]) {
+        let digest = &mut self.digest;
+        let media_type = self.media_type.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let is_encoded = self.encodings.iter().any(|value| !value.as_bytes().eq_ignore_ascii_case(b"identity"));
+        if !is_encoded {
+            if (essence == "application/json" || essence.ends_with("+json"))
+                && let Ok(canonical) = canonical_json(body)
+            {
+                digest.add(b"json");
+                return digest.add(&json::chosen(&canonical, &self.policy.fingerprint));
+            }
+            if essence == "application/x-www-form-urlencoded" {
+                digest.add(b"form");
+                return form::fields(body).iter().for_each(|(name, value)| {
+                    digest.add(name);
+                    digest.add(value);
+                });
+            }
+            if essence == "multipart/form-data"
+                && let Some(found) = multipart::parts(media_type, body)
+            {
+                digest.add(b"multipart");
+                return found.iter().for_each(|part| {
+                    digest.add(&part.head);
+                    digest.add(part.content);
+                });
+            }
+        }
+        digest.add(b"bytes");
+        digest.add(essence.as_bytes());
+        self.encodings.iter().for_each(|value| digest.add(value.as_bytes()));
+        digest.add(body);
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,9 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, Response};
 use http_body_util::BodyExt as _;
 use nevertwice_api::KeyStore;
-use nevertwice_idempotency::{Caller, KeyObserver, Keys, KeysLayer, MemoryBounds, MemoryStore, Outcome, Policy, Routes, Secrets};
+use nevertwice_idempotency::{
+    Caller, KeyObserver, Keys, KeysLayer, MemoryBounds, MemoryStore, Outcome, Policy, Routes, Secrets, StoreLimits,
+};
 use tower::ServiceExt as _;
 
 use crate::clock::PausedClock;
@@ -90,10 +92,20 @@ impl House {
         policy: Policy,
         handler: impl Fn(usize, Request<Body>) -> Handled + Clone + Send + Sync + 'static,
     ) -> Self {
+        Self::with_limits(store, secrets, policy, StoreLimits::default(), handler)
+    }
+
+    pub(crate) fn with_limits(
+        store: Arc<dyn KeyStore>,
+        secrets: Secrets,
+        policy: Policy,
+        limits: StoreLimits,
+        handler: impl Fn(usize, Request<Body>) -> Handled + Clone + Send + Sync + 'static,
+    ) -> Self {
         let heard = Arc::new(Heard::default());
         let runs = Arc::new(AtomicUsize::new(0));
         let routes = Routes::new().guard(&[Method::POST, Method::PATCH], "/{*rest}", policy);
-        let keys = Keys::new(store, Some(secrets), routes).expect("the policy is one");
+        let keys = Keys::new(store, Some(secrets), routes).expect("the policy is one").with_store_limits(limits);
         let keys =
             keys.with_clock(Arc::new(PausedClock::new())).with_observer(heard.clone()).with_identity(|parts: &http::request::Parts| {
                 let user = parts.headers.get("user")?.to_str().ok()?;
@@ -111,9 +123,13 @@ impl House {
         self.runs.load(Ordering::SeqCst)
     }
 
+    /// The answer to a request, with its body unread.
+    pub(crate) async fn response(&self, request: Request<Body>) -> Response<Body> {
+        self.router.clone().oneshot(request).await.expect("a router does not fail")
+    }
+
     pub(crate) async fn send(&self, request: Request<Body>) -> Told {
-        let response = self.router.clone().oneshot(request).await.expect("a router does not fail");
-        let (head, body) = response.into_parts();
+        let (head, body) = self.response(request).await.into_parts();
         let body = body.collect().await.expect("the body is whole").to_bytes().to_vec();
         Told { status: head.status.as_u16(), headers: head.headers, body }
     }

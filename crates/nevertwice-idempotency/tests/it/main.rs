@@ -9,6 +9,9 @@ mod lapses;
 mod memory;
 mod openapi;
 mod outages;
+#[cfg(feature = "proxy")]
+mod proxy;
 mod replays;
 mod reported;
 mod secrets;
+mod streams;

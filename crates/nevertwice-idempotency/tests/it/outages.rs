@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use nevertwice_api::{AnswerBytes, BoxFuture, KeyReply, KeyStore, KeyStoreFailure, KeyStoreStatus, Levels, Registered, Swept};
 use nevertwice_core::keys::{CompleteKey, Completion, KeyId, KeyRecord, Lease, RegisterKey, ReleaseKey, RenewLease};
-use nevertwice_idempotency::{MemoryBounds, MemoryStore, Policy, Secrets, StoreDown};
+use nevertwice_idempotency::{MemoryBounds, MemoryStore, Policy, Secrets, StoreDown, StoreLimits};
 
 use crate::clock::PausedClock;
 use crate::house::{Handled, House, memory, respond};
@@ -145,6 +145,28 @@ async fn a_store_that_keeps_failing_is_left_alone_for_a_while() {
     faults.down.store(0, Ordering::SeqCst);
     tokio::time::sleep(std::time::Duration::from_secs(6)).await;
     assert_eq!(house.post("k", "{}").await.status, 201);
+}
+
+#[tokio::test(start_paused = true)]
+async fn how_patient_the_layer_is_with_its_store_is_a_setting() {
+    let (faults, limits) = (Arc::new(Faults::default()), StoreLimits { operation_ms: 10, failures_max: 2, rest_ms: 60_000 });
+    let store = Arc::new(Faulty(memory(), faults.clone()));
+    let house = House::with_limits(store, Secrets::new([1; 32]), Policy::ietf(), limits, handler);
+    faults.registrations_lost.store(1, Ordering::SeqCst);
+    let start = tokio::time::Instant::now();
+    assert_eq!(house.post("k", "{}").await.status, 201);
+    assert!(start.elapsed() < std::time::Duration::from_millis(100), "a reply that is lost is not waited for longer");
+    faults.down.store(u32::MAX, Ordering::SeqCst);
+    let before = faults.asked.load(Ordering::SeqCst);
+    for _ in 0..10 {
+        assert_eq!(house.post("other", "{}").await.status, 503);
+    }
+    assert_eq!(faults.asked.load(Ordering::SeqCst), before + 2);
+    faults.down.store(0, Ordering::SeqCst);
+    tokio::time::sleep(std::time::Duration::from_secs(30)).await;
+    assert_eq!(house.post("other", "{}").await.status, 503, "its rest is not over");
+    tokio::time::sleep(std::time::Duration::from_secs(31)).await;
+    assert_eq!(house.post("other", "{}").await.status, 201);
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,7 +6,6 @@
 mod check;
 mod check_jwt;
 mod load;
-mod networks;
 mod secret;
 mod settings;
 mod shards;
@@ -15,7 +14,7 @@ pub(crate) use check::SWEEPS_A_HOLD;
 #[cfg(feature = "fuzzing")]
 pub(crate) use load::load_from;
 pub use load::{Sources, environment, load};
-pub use networks::Networks;
+pub use nevertwice_api::Networks;
 pub use secret::Secret;
 pub use settings::{Config, SECRET_SETTINGS, SETTINGS, Setting};
 pub use shards::Shards;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::figure::{Figure, table};
-use super::{core, http, local, memory, recovery, standby};
+use super::{core, http, keys, local, memory, recovery, standby};
 
 /// Measures how fast it is on this machine.
 #[derive(Args, Debug)]
@@ -31,6 +31,8 @@ enum Bench {
     Local,
     /// The server over HTTP.
     Http,
+    /// The layer and the proxy of keys.
+    Keys,
     /// Memory per remembered key, and the cost of a decision as they grow to ten million.
     Memory,
     /// Recovery of a million entries.
@@ -51,6 +53,7 @@ impl BenchArgs {
                 Bench::Core => core::measure(scale),
                 Bench::Local => local::measure(scale)?,
                 Bench::Http => http::measure(scale)?,
+                Bench::Keys => keys::measure(scale)?,
                 Bench::Memory => memory::measure(scale),
                 Bench::Recovery => recovery::measure(scale)?,
                 Bench::Standby => standby::measure(scale)?,

@@ -4,6 +4,7 @@ mod command;
 mod core;
 mod figure;
 mod http;
+mod keys;
 mod local;
 mod memory;
 mod orders;
@@ -13,3 +14,4 @@ mod standby;
 
 pub(crate) use command::BenchArgs;
 pub(crate) use http::{BareArgs, serve_bare};
+pub(crate) use keys::{KeysTargetArgs, serve_keys_target};

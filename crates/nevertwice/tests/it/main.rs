@@ -7,6 +7,7 @@ mod doctor;
 mod key;
 mod manual;
 mod packaging;
+mod proxy;
 mod reports;
 mod serve;
 mod upgrade;

@@ -1,6 +1,6 @@
 //! Addresses and networks, as they are written in a setting.
 
-use std::net::IpAddr;
+use core::net::IpAddr;
 use std::str::FromStr;
 
 use serde::Deserialize;

@@ -1,0 +1,110 @@
+//! Reads the body of an answer, as far as it is kept.
+
+use std::collections::VecDeque;
+use std::error::Error;
+use std::pin::Pin;
+
+use bytes::{Bytes, BytesMut};
+use http::header::CONTENT_TYPE;
+use http::response::Parts;
+use http_body::{Body, Frame};
+use http_body_util::BodyExt as _;
+
+use crate::Policy;
+use crate::tee::TeeWriter;
+
+/// A body, as far as it was read.
+pub(crate) enum Read<RB> {
+    Whole(Bytes),
+    /// Too large, a stream of events, or with trailers: what was read of it, and the rest.
+    Cut(VecDeque<Frame<Bytes>>, Pin<Box<RB>>),
+    /// It broke off.
+    Broken,
+    /// Nothing of it was read: it goes to the client as it comes.
+    Unread(Pin<Box<RB>>),
+}
+
+/// A body that went to the client while it was copied, as far as it was copied.
+pub(crate) enum Copied<RB> {
+    Whole(Bytes),
+    /// The first frame that is beyond the copy, and the rest.
+    Cut(Frame<Bytes>, Pin<Box<RB>>),
+    Broken(Box<dyn Error + Send + Sync>),
+}
+
+/// Reads what the policy wants read before the client sees anything.
+pub(crate) async fn read_answer<RB: Body<Data = Bytes>>(head: &Parts, body: RB, policy: &Policy) -> Read<RB> {
+    let is_events = head.headers.get(CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"text/event-stream"));
+    if is_events || head.status.is_informational() {
+        return Read::Cut(VecDeque::new(), Box::pin(body));
+    }
+    // What is known to be small is better read whole: if it breaks off, the client hears so instead of half an answer.
+    let is_small = body.size_hint().upper().is_some_and(|most| most <= policy.kept_bytes_max() as u64);
+    if policy.streams && !is_small && !body.is_end_stream() {
+        return Read::Unread(Box::pin(body));
+    }
+    read(body, policy.kept_bytes_max()).await
+}
+
+/// Reads a body to its end, or until it has more than `bytes_max` or trailers.
+async fn read<RB: Body<Data = Bytes>>(body: RB, bytes_max: usize) -> Read<RB> {
+    let mut body = Box::pin(body);
+    let mut frames: VecDeque<Frame<Bytes>> = VecDeque::new();
+    let mut length = 0_usize;
+    loop {
+        match body.frame().await {
+            None => break,
+            Some(Err(_)) => return Read::Broken,
+            Some(Ok(frame)) => {
+                let is_data = frame.is_data();
+                length = length.saturating_add(frame.data_ref().map_or(0, Bytes::len));
+                frames.push_back(frame);
+                if !is_data || length > bytes_max {
+                    return Read::Cut(frames, body);
+                }
+            }
+        }
+    }
+    let mut parts = frames.into_iter().filter_map(|frame| frame.into_data().ok());
+    let Some(first) = parts.next() else { return Read::Whole(Bytes::new()) };
+    let Some(second) = parts.next() else { return Read::Whole(first) };
+    let mut whole = BytesMut::with_capacity(length);
+    [first, second].into_iter().chain(parts).for_each(|part| whole.extend_from_slice(&part));
+    Read::Whole(whole.freeze())
+}
+
+/// Copies a body and shows it to the client meanwhile, up to `bytes_max`. The last piece of a body whose length is known is held.
+pub(crate) async fn copy<RB>(mut body: Pin<Box<RB>>, writer: TeeWriter, bytes_max: usize) -> (Copied<RB>, TeeWriter)
+where
+    RB: Body<Data = Bytes>,
+    RB::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    loop {
+        let frame = match body.frame().await {
+            None => return (Copied::Whole(writer.whole()), writer),
+            Some(Err(error)) => return (Copied::Broken(error.into()), writer),
+            Some(Ok(frame)) => frame,
+        };
+        match frame.into_data() {
+            Ok(data) if writer.copied().saturating_add(data.len()) <= bytes_max => writer.copy(&data, body.is_end_stream()),
+            Ok(data) => return (Copied::Cut(Frame::data(data), body), writer),
+            Err(frame) => return (Copied::Cut(frame, body), writer),
+        }
+    }
+}
+
+/// Passes the rest of a body on, and reads it to its end whether or not anybody listens.
+pub(crate) async fn pass_rest<RB>(first: Frame<Bytes>, mut body: Pin<Box<RB>>, writer: TeeWriter)
+where
+    RB: Body<Data = Bytes>,
+    RB::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    writer.pass(first).await;
+    loop {
+        match body.frame().await {
+            None => return writer.finish(),
+            Some(Err(error)) => return writer.fail(error.into()),
+            Some(Ok(frame)) => writer.pass(frame).await,
+        }
+    }
+}
