@@ -10,12 +10,14 @@ pub enum Mutant {
     EarlyAnswer,
     /// A replay or a refusal is answered before what it rests on is safe.
     EarlyReplay,
+    /// A command on a key is answered before what it changed is safe.
+    EarlyKeyAnswer,
     /// A bug in the core.
     Core(nevertwice_core::Mutant),
 }
 
 impl Mutant {
-    /// All of them, and their names.
+    /// All of them but [`Mutant::EarlyKeyAnswer`], which is of the keys, and their names.
     pub const ALL: [(&'static str, Self); 5] = [
         ("skipped-sync", Self::SkippedSync),
         ("early-answer", Self::EarlyAnswer),
