@@ -7,7 +7,7 @@ use nevertwice_core::keys::{
 };
 
 use super::answers::WriteFault;
-use super::change::{Kept, Place, length};
+use super::change::{Kept, Place};
 use super::queue::{Item, Reply, Told};
 use super::reader::Replay;
 use super::writer::{State, Writer};
@@ -98,10 +98,7 @@ impl Writer {
             return Ok(None);
         }
         match self.answers.write(bytes) {
-            Ok(place) => {
-                self.group.answer_bytes += length(answer);
-                Ok(Some(place))
-            }
+            Ok(place) => Ok(Some(place)),
             Err(WriteFault::Full) => Err(KeyStoreFailure::Full),
             Err(WriteFault::Failed(failure)) => {
                 self.poison(&failure);

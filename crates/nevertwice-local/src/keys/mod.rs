@@ -25,6 +25,7 @@ mod answers;
 mod change;
 mod commands;
 mod gauges;
+mod inspect;
 mod open;
 mod options;
 mod queue;
@@ -39,6 +40,7 @@ mod sweeper;
 mod writer;
 
 pub use answers::is_answers;
+pub use inspect::{KeysInspection, KeysVerdict};
 pub use open::LocalKeyStore;
 pub use options::KeyStoreOptions;
 pub use restore::KeysRecovered;

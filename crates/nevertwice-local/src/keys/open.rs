@@ -1,5 +1,6 @@
 //! Puts the store of keys together, and takes it apart.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -106,6 +107,7 @@ impl LocalKeyStore {
         let snapshots = Snapshots { wishes: wished, reader: journal.reader(), chance, stopping: Arc::clone(&stopping) };
         let writer = Writer {
             items: queue,
+            arrived: VecDeque::new(),
             depth: Arc::clone(&depth),
             clock,
             records: restored.records,
@@ -120,7 +122,6 @@ impl LocalKeyStore {
                 level: options.level,
                 records_max: options.records_max,
                 group_items_max: options.group_items_max,
-                group_bytes_max: options.group_bytes_max(),
                 segment_bytes: options.journal.segment_bytes,
                 snapshot_bytes: options.snapshot_bytes,
                 #[cfg(feature = "mutants")]

@@ -3,6 +3,7 @@
 use nevertwice_api::Level;
 use nevertwice_core::limits::{KEY_BODY_BYTES_MAX, KEY_HEAD_BYTES_MAX};
 
+use super::change::CHANGE_BYTES;
 use crate::error::OpenError;
 use crate::journal::JournalOptions;
 
@@ -68,6 +69,12 @@ impl KeyStoreOptions {
         if self.queue_max == 0 || self.group_items_max == 0 {
             return bad("a queue or a group of nothing".to_owned());
         }
+        // Each may bring a sweep besides its own change.
+        let group_bytes_max = self.group_items_max.saturating_mul(2 * CHANGE_BYTES) as u64;
+        if group_bytes_max > self.journal.segment_bytes / 4 {
+            let segment_bytes = self.journal.segment_bytes;
+            return bad(format!("a group of {} is more than a quarter of a segment of {segment_bytes} bytes", self.group_items_max));
+        }
         if self.records_max > RECORDS_MAX {
             return bad(format!("{} keys are over {RECORDS_MAX}", self.records_max));
         }
@@ -81,10 +88,5 @@ impl KeyStoreOptions {
             return bad("a clock that must be ahead of the journal".to_owned());
         }
         Ok(())
-    }
-
-    /// What one group may hold: with the largest change behind it, it fits one segment.
-    pub(super) fn group_bytes_max(&self) -> usize {
-        usize::try_from(self.journal.segment_bytes / 4).unwrap_or(usize::MAX).min(1 << 20)
     }
 }

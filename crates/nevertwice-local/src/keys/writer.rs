@@ -4,7 +4,7 @@
 //! Whatever the last group changed is durable before the next one is decided. So an answer waits for its own group and for nothing
 //! else; where nothing of the group is to be written, it waits for nothing.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
@@ -14,7 +14,7 @@ use nevertwice_api::{KeyStoreFailure, Level, Levels};
 use nevertwice_core::keys::KeyId;
 
 use super::answers::Answers;
-use super::change::{Change, Kept, Place};
+use super::change::{CHANGE_BYTES, Change, Kept, Place};
 use super::gauges::Gauges;
 use super::queue::{Item, Told, Waiting};
 use super::reader::Shelf;
@@ -29,14 +29,13 @@ use crate::journal::{ALIGNMENT, FrameBuffer, Journal, Room};
 const RETRY_AFTER: Duration = Duration::from_millis(20);
 
 /// A group takes no further answers once so many bytes of them wait for its sync.
-const GROUP_ANSWER_BYTES_MAX: u64 = 8 << 20;
+const GROUP_ANSWER_BYTES_MAX: usize = 8 << 20;
 
 /// Bounds of the writer.
 pub(super) struct Bounds {
     pub(super) level: Level,
     pub(super) records_max: u64,
     pub(super) group_items_max: usize,
-    pub(super) group_bytes_max: usize,
     pub(super) segment_bytes: u64,
     pub(super) snapshot_bytes: u64,
     #[cfg(feature = "mutants")]
@@ -45,6 +44,8 @@ pub(super) struct Bounds {
 
 pub(super) struct Writer {
     pub(super) items: Receiver<Item>,
+    /// What has been taken out of the queue and is not decided yet.
+    pub(super) arrived: VecDeque<Item>,
     pub(super) depth: Arc<AtomicUsize>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) records: Records,
@@ -72,7 +73,6 @@ pub(super) struct Group {
     pub(super) changed: HashSet<KeyId>,
     /// Answers that are not kept any more once it is durable.
     pub(super) let_go: Vec<Place>,
-    pub(super) answer_bytes: u64,
     /// The instant at which it is decided.
     pub(super) at_ms: i64,
     /// Why nothing may be changed, if so.
@@ -139,6 +139,9 @@ impl Writer {
 
     /// Decides what has arrived, or as much of it as one group takes; true: the last of it was the last thing.
     pub(super) fn decide_group(&mut self, first: Item) -> bool {
+        let is_last = self.arrive(first);
+        // Looked at once all of the group have arrived: a caller that has seen an answer may count on his next command not being
+        // decided before it.
         self.group.at_ms = self.clock.now_ms().max(self.records.swept_at());
         self.group.state = if self.gauges.is_poisoned() {
             State::Poisoned
@@ -148,18 +151,25 @@ impl Writer {
             State::Ready
         };
         self.gauges.set_full(self.group.state == State::Full);
-        let mut next = Some(first);
-        let mut items = 0;
-        while let Some(item) = next {
-            if matches!(item, Item::Stop) {
-                return true;
-            }
-            self.depth.fetch_sub(1, Ordering::Relaxed);
+        while let Some(item) = self.arrived.pop_front() {
             self.take(item);
-            items += 1;
-            let is_large =
-                self.group.frame.payload().len() >= self.bounds.group_bytes_max || self.group.answer_bytes >= GROUP_ANSWER_BYTES_MAX;
-            next = if is_large || items >= self.bounds.group_items_max { None } else { self.items.try_recv().ok() };
+        }
+        is_last
+    }
+
+    /// Takes out of the queue what one group may hold, `first` in front; true: what comes behind it is to be refused.
+    fn arrive(&mut self, first: Item) -> bool {
+        let (mut next, mut answer_bytes) = (Some(first), 0);
+        while let Some(item) = next {
+            match &item {
+                Item::Stop => return true,
+                Item::Complete(_, _, bytes, _, _) => answer_bytes += bytes.head.len() + bytes.body.len(),
+                _ => {}
+            }
+            self.arrived.push_back(item);
+            self.depth.fetch_sub(1, Ordering::Relaxed);
+            let is_large = answer_bytes >= GROUP_ANSWER_BYTES_MAX || self.arrived.len() >= self.bounds.group_items_max;
+            next = if is_large { None } else { self.items.try_recv().ok() };
         }
         false
     }
@@ -167,7 +177,8 @@ impl Writer {
     /// What is kept free on a full disk: a block for each claim, which is what it takes to end it alone, as far as a segment has them.
     fn reserve(&self) -> u64 {
         let for_claims = self.records.claims().saturating_mul(ALIGNMENT).min(self.bounds.segment_bytes / 2);
-        for_claims + (self.bounds.group_bytes_max as u64).next_multiple_of(ALIGNMENT) + ALIGNMENT
+        let one_group = (self.bounds.group_items_max * 2 * CHANGE_BYTES) as u64;
+        for_claims + one_group.next_multiple_of(ALIGNMENT) + ALIGNMENT
     }
 
     /// Makes the group durable, and answers all who wait for it.
@@ -203,7 +214,6 @@ impl Writer {
             }
         }
         self.group.changed.clear();
-        self.group.answer_bytes = 0;
         self.gauges.set(self.records.len(), self.answers.bytes());
         self.wish_for_snapshot(bytes);
     }

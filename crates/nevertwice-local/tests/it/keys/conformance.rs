@@ -29,7 +29,7 @@ fn local(records_max: u64, bodies_bytes_max: u64) -> Local {
     let folder = tempfile::tempdir().unwrap();
     let storage = Arc::new(FileStorage::create(folder.path()).unwrap());
     let clock = Arc::new(ManualClock::default());
-    let journal = JournalOptions { segment_bytes: 256 << 10, segments_ahead: 1 };
+    let journal = JournalOptions { segment_bytes: 512 << 10, segments_ahead: 1 };
     // Snapshots come often here, so that they are part of what is held to the suite.
     let options =
         KeyStoreOptions { records_max, bodies_bytes_max, answer_bytes_max: 4_096, journal, snapshot_bytes: 8 << 10, ..Default::default() };
