@@ -17,11 +17,12 @@ pub enum Mutant {
 }
 
 impl Mutant {
-    /// All of them but [`Mutant::EarlyKeyAnswer`], which is of the keys, and their names.
-    pub const ALL: [(&'static str, Self); 5] = [
+    /// All of them, and their names.
+    pub const ALL: [(&'static str, Self); 6] = [
         ("skipped-sync", Self::SkippedSync),
         ("early-answer", Self::EarlyAnswer),
         ("early-replay", Self::EarlyReplay),
+        ("early-key-answer", Self::EarlyKeyAnswer),
         ("release-without-owner", Self::Core(nevertwice_core::Mutant::ReleaseWithoutOwner)),
         ("early-purge", Self::Core(nevertwice_core::Mutant::EarlyPurge)),
     ];
