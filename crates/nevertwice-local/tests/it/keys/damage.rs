@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nevertwice_api::{AnswerBytes, ErrorCode, KeyStore, Levels, NoObserver};
+use nevertwice_api::{AnswerBytes, ErrorCode, Levels, NoObserver};
 use nevertwice_core::keys::{BodyKept, Registration};
 use nevertwice_local::storage::Storage;
 use nevertwice_local::{KeyStoreOptions, KeysInspection, LocalBackend, LocalOptions, is_answers};
@@ -105,8 +105,7 @@ fn a_change_of_a_later_version_is_refused_and_nothing_is_done() {
     let (storage, _) = stopped();
     let name = storage.list().unwrap().into_iter().find(|name| name.ends_with(".segment")).unwrap();
     let mut bytes = storage.read(&name).unwrap();
-    let frames: Vec<usize> =
-        (0..bytes.len()).step_by(4_096).filter(|at| bytes[*at..].starts_with(b"nvtJ") && bytes[at + 40] > 0).collect();
+    let frames: Vec<usize> = (0..bytes.len()).step_by(4_096).filter(|at| bytes[*at..].starts_with(b"nvtJ") && bytes[at + 40] > 0).collect();
     assert_eq!(frames.len(), 4);
     let at = frames[3];
     bytes[at + 64] = 2;

@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use nevertwice_api::{AnswerBytes, KeyStore, Levels};
-use nevertwice_core::keys::{Completion, KeyState, OwnerId, ReleaseKey};
+use nevertwice_api::{AnswerBytes, Levels};
+use nevertwice_core::keys::{CompleteKey, Completion, KeyState, OwnerId, ReleaseKey};
 use nevertwice_local::KeysInspection;
 use nevertwice_local::storage::Storage;
 use nevertwice_testkit::sparse;
@@ -39,11 +39,7 @@ fn make() -> MemoryStorage {
     steps.ask(|store| store.release(id(3), release, Levels::NONE)).unwrap().reply.unwrap();
     steps.claim(4, 4);
     let tombstone = steps.claim(5, 5);
-    let command = nevertwice_core::keys::CompleteKey {
-        owner: OwnerId([5; 32]),
-        generation: tombstone.generation,
-        answer: AnswerBytes::tombstone(204, 1 << 20),
-    };
+    let command = CompleteKey { owner: OwnerId([5; 32]), generation: tombstone.generation, answer: AnswerBytes::tombstone(204, 1 << 20) };
     let told = steps.ask(|store| store.complete(id(5), command, AnswerBytes::default(), Levels::NONE)).unwrap();
     assert_eq!(told.reply, Ok(Completion::Kept));
     drop(steps);

@@ -37,7 +37,10 @@ impl Steps {
     }
 
     /// Asks, and does what there is to do until there is an answer.
-    pub(super) fn ask<T>(&mut self, asking: impl FnOnce(&dyn KeyStore) -> BoxFuture<'static, Result<T, KeyStoreFailure>>) -> Result<T, KeyStoreFailure> {
+    pub(super) fn ask<T>(
+        &mut self,
+        asking: impl FnOnce(&dyn KeyStore) -> BoxFuture<'static, Result<T, KeyStoreFailure>>,
+    ) -> Result<T, KeyStoreFailure> {
         let mut asked = asking(self.store.front().as_ref());
         for _ in 0..4 {
             if let Some(told) = look(&mut asked) {
@@ -62,7 +65,13 @@ impl Steps {
         }
     }
 
-    pub(super) fn complete(&mut self, key: u8, owner: u8, generation: u64, bytes: &AnswerBytes) -> Result<KeyReply<Completion>, KeyStoreFailure> {
+    pub(super) fn complete(
+        &mut self,
+        key: u8,
+        owner: u8,
+        generation: u64,
+        bytes: &AnswerBytes,
+    ) -> Result<KeyReply<Completion>, KeyStoreFailure> {
         let command = CompleteKey { owner: OwnerId([owner; 32]), generation, answer: bytes.describe(201) };
         self.ask(|store| store.complete(id(key), command, bytes.clone(), Levels::NONE))
     }
