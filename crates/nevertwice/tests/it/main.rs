@@ -9,3 +9,4 @@ mod packaging;
 mod reports;
 mod serve;
 mod upgrade;
+mod verify_keys;
