@@ -23,7 +23,7 @@ const WEAKER: &str = "the simulator no longer sees this planted bug: its judge o
 const REMEDY: &str = "the command that runs the failing seed again stands above; docs/proof.md tells how to read its trace";
 
 /// The same of the store of keys.
-const PLANTED_IN_KEYS: &[(&str, u64)] = &[("skipped-sync", 10), ("early-key-answer", 10)];
+const PLANTED_IN_KEYS: &[(&str, u64)] = &[("skipped-sync", 10), ("early-key-answer", 10), ("unsynced-answer", 10)];
 
 /// What goes to the simulator as it stands here.
 #[derive(Args)]

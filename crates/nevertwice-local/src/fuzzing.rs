@@ -45,10 +45,10 @@ pub fn segment_name(number: u64) -> String {
 }
 
 /// What was read of a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadChange {
     /// It was read, and this is how it is written.
-    Written([u8; CHANGE_BYTES]),
+    Written(Box<[u8; CHANGE_BYTES]>),
     /// A later version wrote it.
     TooNew(u8),
     /// Nobody wrote it.
@@ -59,7 +59,7 @@ pub enum ReadChange {
 #[must_use]
 pub fn key_change(bytes: &[u8; CHANGE_BYTES]) -> ReadChange {
     match Change::decode(bytes) {
-        Ok(change) => ReadChange::Written(change.encode()),
+        Ok(change) => ReadChange::Written(Box::new(change.encode())),
         Err(BadChange::TooNew(version)) => ReadChange::TooNew(version),
         Err(BadChange::Malformed(_)) => ReadChange::Malformed,
     }

@@ -12,17 +12,20 @@ pub enum Mutant {
     EarlyReplay,
     /// A command on a key is answered before what it changed is safe.
     EarlyKeyAnswer,
+    /// The bytes of an answer are not synced before the change that names them.
+    UnsyncedAnswer,
     /// A bug in the core.
     Core(nevertwice_core::Mutant),
 }
 
 impl Mutant {
     /// All of them, and their names.
-    pub const ALL: [(&'static str, Self); 6] = [
+    pub const ALL: [(&'static str, Self); 7] = [
         ("skipped-sync", Self::SkippedSync),
         ("early-answer", Self::EarlyAnswer),
         ("early-replay", Self::EarlyReplay),
         ("early-key-answer", Self::EarlyKeyAnswer),
+        ("unsynced-answer", Self::UnsyncedAnswer),
         ("release-without-owner", Self::Core(nevertwice_core::Mutant::ReleaseWithoutOwner)),
         ("early-purge", Self::Core(nevertwice_core::Mutant::EarlyPurge)),
     ];

@@ -12,7 +12,7 @@ pub fn run(bytes: &[u8]) -> Verdict {
     change[..length].copy_from_slice(&bytes[..length]);
     match key_change(&change) {
         ReadChange::Written(written) => {
-            assert_eq!(written, change, "what was read is written as it was");
+            assert_eq!(*written, change, "what was read is written as it was");
             Verdict::Accepted
         }
         ReadChange::TooNew(version) => {

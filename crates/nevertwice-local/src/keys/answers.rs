@@ -116,7 +116,7 @@ impl Answers {
                 }
             }
             _ => {
-                if !self.bytes.checked_add(length).is_some_and(|bytes| bytes <= self.bytes_max) {
+                if self.bytes.checked_add(length).is_none_or(|bytes| bytes > self.bytes_max) {
                     return Err(WriteFault::Full);
                 }
                 self.begin_file(class)?;

@@ -76,6 +76,7 @@ pub(crate) fn length(answer: &KeyAnswer) -> u64 {
 }
 
 /// One change.
+#[expect(clippy::large_enum_variant, reason = "nearly all are of the large variant, and none is kept")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     /// From now on this is kept of the key.

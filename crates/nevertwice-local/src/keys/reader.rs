@@ -79,7 +79,7 @@ pub(crate) fn read(storage: &dyn Storage, place: Place, answer: &KeyAnswer) -> R
     let size = file.size().map_err(refused("measuring"))?;
     let wanted = length(answer);
     // Looked at first: a length that nobody can have written reserves nothing.
-    if !place.offset.checked_add(wanted).is_some_and(|end| end <= size) {
+    if place.offset.checked_add(wanted).is_none_or(|end| end > size) {
         return Err(Unreadable::Damaged("the file is too short"));
     }
     let mut bytes = vec![0; usize::try_from(wanted).unwrap_or(usize::MAX)];

@@ -115,7 +115,7 @@ fn read_files(storage: &dyn Storage, records: &Records) -> Result<Files, OpenErr
         held.answers += 1;
         held.bytes = held.bytes.max(place.offset.saturating_add(length));
     }
-    for (number, held) in &files.held {
+    for (number, held) in &mut files.held {
         let name = answers_name(*number);
         if !there.contains(number) {
             files.faults.push((*number, "it is missing, and answers lie in it".to_owned()));
@@ -126,6 +126,8 @@ fn read_files(storage: &dyn Storage, records: &Records) -> Result<Files, OpenErr
         if size < held.bytes {
             files.faults.push((*number, format!("it has {size} bytes, and answers lie in it up to byte {}", held.bytes)));
         }
+        // What nobody needs any more behind them takes room on the disk all the same.
+        held.bytes = held.bytes.max(size);
     }
     files.orphans = there.iter().copied().filter(|number| !files.held.contains_key(number)).collect();
     files.next = there.into_iter().max().unwrap_or(0).max(records.last_file()).saturating_add(1);

@@ -116,7 +116,8 @@ fn register(key: u64, owner: u64, plan: &KeysPlan, random: &mut Random) -> Comma
         fingerprint,
         owner: OwnerId(bytes),
         lease_ms: lease(plan, random),
-        retention_ms: plan.retention_ms,
+        // Now and then a key is to be remembered for much longer than the others.
+        retention_ms: if random.chance(100) { 8 * plan.retention_ms } else { plan.retention_ms },
         expires_at: None,
         lapse: lapse.unwrap_or(LapsePolicy::Refuse),
     })

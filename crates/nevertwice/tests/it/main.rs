@@ -11,3 +11,4 @@ mod proxy;
 mod reports;
 mod serve;
 mod upgrade;
+mod verify_keys;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use nevertwice_api::{AnswerBytes, KeyStore, KeyStoreFailure, Levels, Registered};
+use nevertwice_api::{AnswerBytes, KeyStoreFailure, Levels, Registered};
 use nevertwice_core::keys::{Completion, KeyRejection, OwnerId, RegisterKey, Registration, ReleaseKey, RenewLease};
 use nevertwice_testkit::storage::MemoryStorage;
 

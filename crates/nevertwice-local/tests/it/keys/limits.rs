@@ -1,7 +1,7 @@
 //! What is bounded, and that nobody who holds a claim is left alone at a bound.
 
 use nevertwice_api::{AnswerBytes, Health, KeyStore, KeyStoreFailure, Levels};
-use nevertwice_core::keys::{CompleteKey, Completion, OwnerId, RenewLease};
+use nevertwice_core::keys::{CompleteKey, Completion, OwnerId, RegisterKey, RenewLease};
 use nevertwice_local::journal::{JournalOptions, is_segment};
 use nevertwice_local::storage::Storage;
 use nevertwice_local::{KeyStoreOptions, is_answers};
@@ -88,6 +88,41 @@ fn answers_are_bounded_by_their_files_and_files_go_with_their_last_answer() {
         while steps.store.read() {}
         assert_eq!((steps.store.front().status().answer_bytes, files()), (0, 0), "round {round}");
     }
+}
+
+#[test]
+fn what_is_held_is_counted_alike_before_and_after_a_restart() {
+    let storage = MemoryStorage::new(6);
+    let mut steps = Steps::open(&storage, T0, &options()).unwrap();
+    for key in 0..5 {
+        let lease = steps.claim(key, key);
+        steps.complete(key, key, lease.generation, &answer(key, 700)).unwrap().reply.unwrap();
+    }
+    steps.claim(9, 9);
+    let before = steps.store.front().status();
+    assert!(before.records == 6 && before.answer_bytes >= 5 * 702, "{before:?}");
+    steps.stop();
+    let steps = Steps::open(&storage, T0, &options()).unwrap();
+    assert_eq!(steps.store.front().status(), before);
+}
+
+/// One answer that is kept for long does not keep the room of those beside it that are kept for a short time.
+#[test]
+fn answers_of_long_and_of_short_retention_lie_in_files_of_their_own() {
+    let storage = MemoryStorage::new(7);
+    let mut steps = Steps::open(&storage, T0, &options()).unwrap();
+    let names = || storage.list().unwrap().into_iter().filter(|name| is_answers(name)).count();
+    for (key, retention_ms) in [(1, RETENTION_MS), (2, 100 * RETENTION_MS), (3, RETENTION_MS + 1)] {
+        let command = RegisterKey { retention_ms, ..register(key) };
+        steps.ask(|store| store.register(id(key), command, Levels::NONE)).unwrap().reply.unwrap();
+        steps.complete(key, key, T0 as u64, &answer(key, 100)).unwrap().reply.unwrap();
+    }
+    assert_eq!(names(), 2);
+    steps.clock.set(T0 + RETENTION_MS + 1);
+    assert_eq!(steps.ask(|store| store.sweep(10)).unwrap().freed, 2);
+    while steps.store.read() {}
+    assert_eq!(names(), 1);
+    assert_eq!(steps.replayed(2).bytes, answer(2, 100));
 }
 
 /// After a failed sync nobody is told what nobody knows, and nothing more is decided; what was safe before is still told.
