@@ -18,6 +18,7 @@ use crate::config::{Config, Networks};
 use crate::convert;
 use crate::error::StartError;
 use crate::hosts::Hosts;
+use crate::key_records::KeyRecords;
 use crate::limits::Limiter;
 use crate::machine::{Machine, ThisMachine};
 use crate::metrics::Metrics;
@@ -45,6 +46,8 @@ pub(crate) struct App {
     pub(crate) backend: Arc<dyn Backend>,
     /// Where the journal is, if the backend has one that can be copied.
     pub(crate) journal: Option<Arc<dyn JournalHost>>,
+    /// The records of keys.
+    pub(crate) keys: KeyRecords,
     /// What this server is as long as it is not promoted.
     pub(crate) standby: Option<Arc<Standby>>,
     /// How many read its files at a time.
@@ -102,6 +105,7 @@ impl App {
             explaining: Semaphore::new(1),
             backend: parts.backend,
             journal: parts.journal,
+            keys: KeyRecords::open(config, parts.keys, &parts.clock, &parts.metrics)?,
             standby: parts.standby,
             journal_reads: Arc::new(Semaphore::new(JOURNAL_READS_MAX)),
             metrics: parts.metrics,

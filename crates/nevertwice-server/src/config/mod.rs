@@ -5,6 +5,7 @@
 
 mod check;
 mod check_jwt;
+mod check_key_records;
 mod load;
 mod networks;
 mod secret;

@@ -103,8 +103,18 @@ settings! {
     snapshot_bytes: u64 = 536_870_912, "536870912 (512 MiB)";
     /// How long an accepted intent is remembered, for markets and sales that don't say so themselves.
     retention_ms: i64 = 86_400_000, "86400000 (24 h)";
-    /// How long a claim of a key in progress holds; it must be shorter than the retention. For the Keys job; not used yet.
-    lease_ms: i64 = 60_000, "60000";
+    /// The most records of keys; at the bound further keys are refused, and none is thrown away.
+    keys_records_max: u64 = 1_000_000, "1000000";
+    /// The most bytes of answers that are kept with keys, all together.
+    keys_answers_bytes_max: u64 = 268_435_456, "268435456 (256 MiB)";
+    /// The most bytes of one answer, header lines and body together; at most half of `body_bytes_max`.
+    keys_answer_bytes_max: u64 = 65_536, "65536";
+    /// How long a key is remembered, from the last change of its record.
+    keys_retention_ms: i64 = 86_400_000, "86400000 (24 h)";
+    /// How long a claim of a key is, for who registers one and does not say.
+    keys_lease_ms: i64 = 60_000, "60000";
+    /// The longest claim that may be asked for; shorter than `keys_retention_ms`.
+    keys_lease_ms_max: i64 = 3_600_000, "3600000 (1 h)";
     /// How long a seat is held for its payment, for sales that don't say so themselves.
     hold_ms: i64 = 600_000, "600000 (10 min)";
     /// How often the steward ends holds and pays holders; at most a quarter of the hold.
