@@ -33,6 +33,8 @@ const JOURNAL_READS_MAX: usize = 2;
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
     pub(crate) body_bytes_max: usize,
+    /// Of a call that brings an answer to be kept with a key.
+    pub(crate) answer_call_bytes_max: usize,
     pub(crate) batch_lines_max: usize,
     pub(crate) batch_line_bytes_max: usize,
     pub(crate) headers_bytes_max: usize,

@@ -80,12 +80,12 @@ impl Call {
     }
 
     /// Reads a call that owner and generation tell from others, and that has no key therefore: its body, and the levels that it asks for.
-    pub(crate) async fn fenced<T: serde::de::DeserializeOwned>(&self) -> Result<(T, Levels), Refusal> {
+    pub(crate) async fn fenced<T: serde::de::DeserializeOwned>(&self, bytes_max: usize) -> Result<(T, Levels), Refusal> {
         self.no_parameters()?;
         let headers = &self.parts.headers;
         let levels = intent::ack_levels(headers)?;
         body::check_media_type(headers, &["application/json"])?;
-        let bytes = body::read(&self.app, self.body.take(), headers, self.app.limits.body_bytes_max).await?;
+        let bytes = body::read(&self.app, self.body.take(), headers, bytes_max).await?;
         Ok((body::parse(&bytes)?, levels))
     }
 

@@ -21,9 +21,5 @@ impl Config {
             self.keys_answer_bytes_max > self.keys_answers_bytes_max,
             "`keys_answer_bytes_max` must be at most `keys_answers_bytes_max`: one answer would be more than all together",
         );
-        refuse(
-            self.keys_answer_bytes_max.saturating_mul(2) > self.body_bytes_max as u64,
-            "`keys_answer_bytes_max` must be at most half of `body_bytes_max`: in base 64 and with the rest of its call it would be refused on its way",
-        );
     }
 }

@@ -107,7 +107,7 @@ settings! {
     keys_records_max: u64 = 1_000_000, "1000000";
     /// The most bytes of answers that are kept with keys, all together.
     keys_answers_bytes_max: u64 = 268_435_456, "268435456 (256 MiB)";
-    /// The most bytes of one answer, header lines and body together; at most half of `body_bytes_max`.
+    /// The most bytes of one answer, header lines and body together. Calls that bring one may be larger than `body_bytes_max` by twice that.
     keys_answer_bytes_max: u64 = 65_536, "65536";
     /// How long a key is remembered, from the last change of its record.
     keys_retention_ms: i64 = 86_400_000, "86400000 (24 h)";
@@ -221,9 +221,11 @@ impl Config {
         }
     }
 
-    pub(crate) const fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> Limits {
         Limits {
             body_bytes_max: self.body_bytes_max,
+            // In base 64 an answer is a third longer, and its header lines have members around them.
+            answer_call_bytes_max: self.body_bytes_max + 2 * usize::try_from(self.keys_answer_bytes_max).unwrap_or(0),
             batch_lines_max: self.batch_lines_max,
             batch_line_bytes_max: self.batch_line_bytes_max,
             headers_bytes_max: self.headers_bytes_max,

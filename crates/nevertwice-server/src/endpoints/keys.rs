@@ -20,7 +20,7 @@ use crate::reply::Reply;
 const OPERATION: &str = "register_key";
 
 pub(crate) async fn register(call: Box<Call>) -> Result<Reply, Refusal> {
-    let (asked, levels) = call.fenced::<wire::RegisterKey>().await?;
+    let (asked, levels) = call.fenced::<wire::RegisterKey>(call.app.limits.body_bytes_max).await?;
     let keys = records(&call.app)?;
     let name = name(&call.caller.principal, asked.scope.as_deref(), &asked.key)?;
     let owner = convert::owner(&asked.owner)?;
@@ -48,7 +48,7 @@ pub(crate) async fn register(call: Box<Call>) -> Result<Reply, Refusal> {
 }
 
 pub(crate) async fn complete(call: Box<Call>) -> Result<Reply, Refusal> {
-    let (asked, levels) = call.fenced::<wire::CompleteKey>().await?;
+    let (asked, levels) = call.fenced::<wire::CompleteKey>(call.app.limits.answer_call_bytes_max).await?;
     let keys = records(&call.app)?;
     let name = name(&call.caller.principal, asked.scope.as_deref(), &asked.key)?;
     let owner = convert::owner(&asked.owner)?;
@@ -75,7 +75,7 @@ pub(crate) async fn complete(call: Box<Call>) -> Result<Reply, Refusal> {
 }
 
 pub(crate) async fn renew(call: Box<Call>) -> Result<Reply, Refusal> {
-    let (asked, _) = call.fenced::<wire::RenewLease>().await?;
+    let (asked, _) = call.fenced::<wire::RenewLease>(call.app.limits.body_bytes_max).await?;
     let keys = records(&call.app)?;
     let name = name(&call.caller.principal, asked.scope.as_deref(), &asked.key)?;
     let lease_ms = lease(keys, asked.lease_ms)?;
@@ -99,7 +99,7 @@ pub(crate) async fn renew(call: Box<Call>) -> Result<Reply, Refusal> {
 }
 
 pub(crate) async fn release(call: Box<Call>) -> Result<Reply, Refusal> {
-    let (asked, levels) = call.fenced::<wire::ReleaseKey>().await?;
+    let (asked, levels) = call.fenced::<wire::ReleaseKey>(call.app.limits.body_bytes_max).await?;
     let keys = records(&call.app)?;
     let name = name(&call.caller.principal, asked.scope.as_deref(), &asked.key)?;
     let released = async {
