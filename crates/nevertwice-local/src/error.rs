@@ -37,6 +37,13 @@ pub enum OpenError {
     },
     /// Something that was durable is not there any more, or not as it was written.
     Damage(Damage),
+    /// Answers of keys, which were durable, are not there any more (`journal_damaged`).
+    Answers {
+        /// The file.
+        name: String,
+        /// What was found.
+        what: String,
+    },
     /// What operators did can't be told any more, or does not fit the journal (`history_damaged`).
     Audit {
         /// What was found.
@@ -126,7 +133,7 @@ impl OpenError {
             OpenError::Io(_) | OpenError::Marker { .. } | OpenError::NotServable { .. } => ErrorCode::DataFolderInvalid,
             OpenError::InUse => ErrorCode::DataFolderInUse,
             OpenError::TooNew { .. } => ErrorCode::DataTooNew,
-            OpenError::Damage(_) => ErrorCode::JournalDamaged,
+            OpenError::Damage(_) | OpenError::Answers { .. } => ErrorCode::JournalDamaged,
             OpenError::Audit { .. } => ErrorCode::HistoryDamaged,
             OpenError::ClockBehind { .. } => ErrorCode::ClockBehind,
             OpenError::Options { .. } => ErrorCode::ConfigurationInvalid,
@@ -182,6 +189,11 @@ impl fmt::Display for OpenError {
                 f,
                 "{damage}; something that was acknowledged is missing, so nothing was done: restore the folder from a \
                  copy, or rebuild it from the ledger"
+            ),
+            OpenError::Answers { name, what } => write!(
+                f,
+                "the file {name:?} is damaged: {what}; an answer that was kept is missing, so nothing was done: restore the folder from a \
+                 copy"
             ),
             OpenError::Audit { what } => write!(
                 f,

@@ -7,6 +7,8 @@
 //! format 1
 //! journal 0123456789abcdef
 //! ```
+//!
+//! A folder of keys begins with `nevertwice keys` instead.
 
 use std::fmt;
 use std::io;
@@ -18,6 +20,7 @@ use crate::backup;
 use crate::chance::{Chance, SystemChance};
 use crate::error::{IoFailure, OpenError};
 use crate::journal;
+use crate::keys::is_answers;
 use crate::snapshot;
 use crate::storage::{FolderClaim, Storage};
 
@@ -25,7 +28,38 @@ use crate::storage::{FolderClaim, Storage};
 pub const FORMAT: u32 = 1;
 
 const MARKER: &str = "format";
-const FIRST_LINE: &str = "nevertwice data";
+
+/// What a folder holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Holds {
+    /// Markets and sales.
+    Shards,
+    /// Keys.
+    Keys,
+}
+
+impl Holds {
+    const fn first_line(self) -> &'static str {
+        match self {
+            Holds::Shards => "nevertwice data",
+            Holds::Keys => "nevertwice keys",
+        }
+    }
+
+    const fn refusal(self) -> &'static str {
+        match self {
+            Holds::Shards => "it holds markets and sales, not keys",
+            Holds::Keys => "it holds keys, not markets and sales",
+        }
+    }
+
+    const fn other(self) -> Holds {
+        match self {
+            Holds::Shards => Holds::Keys,
+            Holds::Keys => Holds::Shards,
+        }
+    }
+}
 
 /// A number drawn at random when the folder is made. It stands in every frame and snapshot, so a file of another
 /// folder is not taken for one of this, and nobody outside can write a payload that looks like a frame.
@@ -74,6 +108,11 @@ impl Folder {
 
     /// The same, with the number of a new journal drawn from there.
     pub(crate) fn claim_with(storage: Arc<dyn Storage>, chance: &dyn Chance) -> Result<Folder, OpenError> {
+        Folder::claim_that_holds(Holds::Shards, storage, chance)
+    }
+
+    /// The same of a folder that holds this, and nothing else.
+    pub(crate) fn claim_that_holds(holds: Holds, storage: Arc<dyn Storage>, chance: &dyn Chance) -> Result<Folder, OpenError> {
         let claim = storage.claim().map_err(|error| match error.kind() {
             io::ErrorKind::WouldBlock => OpenError::InUse,
             _ => IoFailure::new("claiming", "", error).into(),
@@ -82,9 +121,9 @@ impl Folder {
             let what = "it is a backup: restore it into a folder of its own".to_owned();
             return Err(OpenError::NotServable { what });
         }
-        let id = match read_marker(storage.as_ref())? {
+        let id = match read_marker(holds, storage.as_ref())? {
             Some(id) => id,
-            None => write_marker(storage.as_ref(), chance)?,
+            None => write_marker(holds, storage.as_ref(), chance)?,
         };
         Ok(Folder { storage, id, _claim: claim })
     }
@@ -102,10 +141,15 @@ impl Folder {
 
 /// Reads the marker of a folder that nobody may change: stopped, or a copy. Writes nothing.
 pub fn inspect_marker(storage: &dyn Storage) -> Result<JournalId, OpenError> {
+    inspect_marker_of(Holds::Shards, storage)
+}
+
+/// The same of a folder that holds this, and nothing else.
+pub(crate) fn inspect_marker_of(holds: Holds, storage: &dyn Storage) -> Result<JournalId, OpenError> {
     if storage.is_claimed().map_err(IoFailure::of("looking for the owner of", ""))? {
         return Err(OpenError::InUse);
     }
-    read_marker(storage)?.ok_or_else(|| OpenError::Marker { what: "there is none".to_owned() })
+    read_marker(holds, storage)?.ok_or_else(|| OpenError::Marker { what: "there is none".to_owned() })
 }
 
 /// The largest note that goes with a copy.
@@ -137,15 +181,17 @@ pub(crate) fn write_small(storage: &dyn Storage, name: &str, bytes: &[u8]) -> Re
 
 /// The number of the journal in a folder that this process holds.
 pub(crate) fn folder_id(storage: &dyn Storage) -> Result<JournalId, OpenError> {
-    read_marker(storage)?.ok_or_else(|| OpenError::Marker { what: "there is none".to_owned() })
+    read_marker(Holds::Shards, storage)?.ok_or_else(|| OpenError::Marker { what: "there is none".to_owned() })
 }
 
-fn read_marker(storage: &dyn Storage) -> Result<Option<JournalId>, OpenError> {
+fn read_marker(holds: Holds, storage: &dyn Storage) -> Result<Option<JournalId>, OpenError> {
     let bytes = match storage.read(MARKER) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let names = storage.list().map_err(IoFailure::of("listing", ""))?;
-            let is_data = |name: &str| journal::is_segment(name) || snapshot::is_snapshot(name) || is_audit(name) || name == journal::REACH;
+            let is_data = |name: &str| {
+                journal::is_segment(name) || snapshot::is_snapshot(name) || is_audit(name) || is_answers(name) || name == journal::REACH
+            };
             return match names.iter().find(|name| is_data(name)) {
                 Some(name) => Err(OpenError::Marker { what: format!("it is missing, though {name:?} is there") }),
                 None => Ok(None),
@@ -153,15 +199,25 @@ fn read_marker(storage: &dyn Storage) -> Result<Option<JournalId>, OpenError> {
         }
         Err(error) => return Err(IoFailure::new("reading", MARKER, error).into()),
     };
-    parse_marker(&bytes).map(Some)
+    parse_marker_of(holds, &bytes).map(Some)
 }
 
+/// Reads the marker of a folder of markets and sales.
+#[cfg(feature = "fuzzing")]
 pub(crate) fn parse_marker(bytes: &[u8]) -> Result<JournalId, OpenError> {
+    parse_marker_of(Holds::Shards, bytes)
+}
+
+fn parse_marker_of(holds: Holds, bytes: &[u8]) -> Result<JournalId, OpenError> {
     let bad = |what: &str| OpenError::Marker { what: what.to_owned() };
     let text = std::str::from_utf8(bytes).map_err(|_| bad("it is not text"))?;
     let mut lines = text.lines();
-    if lines.next() != Some(FIRST_LINE) {
-        return Err(bad("its first line is another"));
+    match lines.next() {
+        Some(line) if line == holds.first_line() => {}
+        Some(line) if line == holds.other().first_line() => {
+            return Err(OpenError::NotServable { what: holds.other().refusal().to_owned() });
+        }
+        _ => return Err(bad("its first line is another")),
     }
     let format = lines.next().and_then(|line| line.strip_prefix("format ")).and_then(|text| text.parse::<u32>().ok());
     let found = format.ok_or_else(|| bad("it names no format"))?;
@@ -174,17 +230,21 @@ pub(crate) fn parse_marker(bytes: &[u8]) -> Result<JournalId, OpenError> {
     let id = lines.next().and_then(|line| line.strip_prefix("journal ")).and_then(|hex| u64::from_str_radix(hex, 16).ok());
     let id = id.map(JournalId).ok_or_else(|| bad("it names no journal"))?;
     // Signs, capitals, further lines: none of it was written by this program.
-    if marker_text(id) == text { Ok(id) } else { Err(bad("it is not as it was written")) }
+    if marker_text_of(holds, id) == text { Ok(id) } else { Err(bad("it is not as it was written")) }
 }
 
-/// The text of the `format` file.
+/// The text of the `format` file of a folder of markets and sales.
 pub(crate) fn marker_text(id: JournalId) -> String {
-    format!("{FIRST_LINE}\nformat {FORMAT}\njournal {:016x}\n", id.0)
+    marker_text_of(Holds::Shards, id)
 }
 
-fn write_marker(storage: &dyn Storage, chance: &dyn Chance) -> Result<JournalId, OpenError> {
+fn marker_text_of(holds: Holds, id: JournalId) -> String {
+    format!("{}\nformat {FORMAT}\njournal {:016x}\n", holds.first_line(), id.0)
+}
+
+fn write_marker(holds: Holds, storage: &dyn Storage, chance: &dyn Chance) -> Result<JournalId, OpenError> {
     let id = draw_id(chance)?;
-    write_marker_of(storage, id)?;
+    write_small(storage, MARKER, marker_text_of(holds, id).as_bytes())?;
     Ok(id)
 }
 

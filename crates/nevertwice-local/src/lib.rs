@@ -1,6 +1,7 @@
 //! The in-process backend: what a decision says is fsynced on this machine before anybody hears "yes".
 //!
 //! - [`LocalBackend`]: the sequencer that decides, the syncer that makes durable and answers, snapshots beside them.
+//! - [`LocalKeyStore`]: the store of keys, in a folder of its own.
 //! - [`feed`]: what a running backend shows of its journal, and [`source`]: where a copy is read from.
 //! - [`backup`]: copies of a journal up to a batch, and data folders made out of them.
 //! - [`standby`]: a folder that follows another server's journal, until it is promoted.
@@ -32,6 +33,7 @@ pub mod fuzzing;
 mod history;
 pub mod inspect;
 pub mod journal;
+mod keys;
 #[cfg(feature = "mutants")]
 mod mutants;
 mod restore;
@@ -45,6 +47,9 @@ pub use audit::is_audit;
 pub use backend::{LocalBackend, LocalOptions, REPLICAS_MAX, ReplicasStatus, SnapshotReport};
 #[cfg(feature = "stepped")]
 pub use backend::{SteppedBackend, Written};
+#[cfg(feature = "stepped")]
+pub use keys::SteppedKeyStore;
+pub use keys::{KeyStoreOptions, KeysInspection, KeysRecovered, KeysVerdict, LocalKeyStore, is_answers};
 #[cfg(feature = "mutants")]
 pub use mutants::Mutant;
 pub use restore::RestoreReport;

@@ -15,6 +15,7 @@ mod follower;
 mod gateway;
 mod http;
 mod judge;
+mod keys;
 mod machine;
 mod plan;
 mod queue;
@@ -24,6 +25,7 @@ mod trace;
 mod world;
 
 pub use finding::Finding;
+pub use keys::{KeysPlan, KeysWorld};
 #[cfg(feature = "mutants")]
 pub use nevertwice_local::Mutant;
 pub use plan::Plan;

@@ -5,7 +5,7 @@ use std::thread::available_parallelism;
 
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
-use nevertwice_simulator::{Campaign, Found, Report, Trace, World};
+use nevertwice_simulator::{Campaign, Found, Report, Trace};
 
 /// How many lines of the trace a finding comes with: the last ones, and the last ones that speak of it.
 const LINES: usize = 60;
@@ -19,6 +19,9 @@ struct Cli {
     /// How many seeds
     #[arg(long, default_value_t = 1)]
     seeds: u64,
+    /// Run the store of keys alone
+    #[arg(long)]
+    keys: bool,
     /// How many decisions each seed makes, at least, before it becomes quiet
     #[arg(long, default_value_t = 20_000)]
     decisions: u64,
@@ -47,6 +50,7 @@ impl Cli {
             seed: self.seed,
             seeds: self.seeds,
             decisions: self.decisions,
+            is_of_keys: self.keys,
             threads: self.threads.unwrap_or_else(|| available_parallelism().map_or(1, Into::into)),
             #[cfg(feature = "mutants")]
             mutant: self.mutant.map(|(_, mutant)| mutant),
@@ -63,6 +67,9 @@ impl Cli {
     /// The command that runs one seed again.
     fn again(&self, seed: u64) -> String {
         let mut command = format!("cargo xtask simulate --seed {seed}");
+        if self.keys {
+            command.push_str(" --keys");
+        }
         if self.decisions != 20_000 {
             command.push_str(&format!(" --decisions {}", self.decisions));
         }
@@ -78,7 +85,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let campaign = cli.campaign();
     if cli.trace {
-        let (ended, trace) = World::run(&campaign.plan(cli.seed), Trace::kept());
+        let (ended, trace) = campaign.run_seed(cli.seed, Trace::kept());
         print!("{}", trace.text());
         return if ended.is_ok() == cli.wants_to_find() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
     }
@@ -107,13 +114,13 @@ fn tell(cli: &Cli, campaign: &Campaign, report: &Report) {
         Some(found) => tell_finding(cli, campaign, found),
         None => println!("{} seeds, from {} on: nothing was found", report.seeds, cli.seed),
     }
-    let counts: Vec<String> = report.counts.named().iter().map(|(name, count)| format!("{} {count}", name.replace('_', " "))).collect();
+    let counts: Vec<String> = report.counts.named().iter().filter(|(_, count)| *count > 0).map(|(name, count)| format!("{} {count}", name.replace('_', " "))).collect();
     println!("in all: {}", counts.join(", "));
 }
 
 /// A finding, its trace, and how to see it again.
 fn tell_finding(cli: &Cli, campaign: &Campaign, found: &Found) {
-    let (again, trace) = World::run(&campaign.plan(found.seed), Trace::kept());
+    let (again, trace) = campaign.run_seed(found.seed, Trace::kept());
     println!("seed {} has found: {}", found.seed, found.finding);
     println!("\nthe last lines of its trace that speak of it:");
     trace.about(&found.finding.about, LINES).iter().for_each(|line| println!("{line}"));

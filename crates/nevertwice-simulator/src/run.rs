@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::finding::Finding;
+use crate::keys::{KeysPlan, KeysWorld};
 use crate::plan::Plan;
 use crate::trace::Trace;
 use crate::world::{Counts, World};
@@ -18,6 +19,8 @@ pub struct Campaign {
     pub seeds: u64,
     /// How many decisions each makes, at least, before it becomes quiet.
     pub decisions: u64,
+    /// Whether they are of the store of keys alone.
+    pub is_of_keys: bool,
     /// How many run at a time.
     pub threads: usize,
     /// A planted bug.
@@ -47,8 +50,7 @@ pub struct Report {
 
 impl Campaign {
     /// The plan of one of its seeds.
-    #[must_use]
-    pub fn plan(&self, seed: u64) -> Plan {
+    fn plan(&self, seed: u64) -> Plan {
         let plan = Plan::of(seed, self.decisions);
         #[cfg(feature = "mutants")]
         let plan = match self.mutant {
@@ -56,6 +58,23 @@ impl Campaign {
             None => plan,
         };
         plan
+    }
+
+    /// The plan of one of its seeds, of the store of keys.
+    fn keys_plan(&self, seed: u64) -> KeysPlan {
+        let plan = KeysPlan::of(seed, self.decisions);
+        #[cfg(feature = "mutants")]
+        let plan = match self.mutant {
+            Some(mutant) => plan.with(mutant),
+            None => plan,
+        };
+        plan
+    }
+
+    /// Runs one of its seeds.
+    #[must_use]
+    pub fn run_seed(&self, seed: u64, trace: Trace) -> (Result<Counts, Finding>, Trace) {
+        if self.is_of_keys { KeysWorld::run(&self.keys_plan(seed), trace) } else { World::run(&self.plan(seed), trace) }
     }
 
     /// Runs the seeds until all are done or one has found something. `told` hears of each that came to its end.
@@ -78,7 +97,7 @@ impl Campaign {
                 return;
             }
             let seed = self.seed + number;
-            let (ended, _) = World::run(&self.plan(seed), Trace::default());
+            let (ended, _) = self.run_seed(seed, Trace::default());
             let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
             match ended {
                 Ok(counts) => {

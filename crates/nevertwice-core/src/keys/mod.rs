@@ -21,6 +21,7 @@ mod register_key;
 mod rejection;
 mod release_key;
 mod renew_lease;
+mod table;
 
 pub use complete_key::{CompleteKey, Completion};
 pub use decision::KeyDecision;
@@ -30,3 +31,4 @@ pub use register_key::{LapsePolicy, Lease, RegisterKey, Registration};
 pub use rejection::KeyRejection;
 pub use release_key::ReleaseKey;
 pub use renew_lease::RenewLease;
+pub use table::KeyTable;

@@ -12,6 +12,7 @@ mod follow;
 mod journal_crash;
 mod journal_damage;
 mod journal_limits;
+mod keys;
 mod newer;
 mod real_files;
 mod replicas;

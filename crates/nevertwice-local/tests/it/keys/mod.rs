@@ -1,0 +1,3 @@
+//! The store of keys.
+
+mod conformance;
