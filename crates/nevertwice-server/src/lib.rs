@@ -50,6 +50,7 @@ mod remote;
 mod reply;
 mod router;
 mod routes;
+mod secret_file;
 mod server;
 mod socket;
 mod steward;
@@ -69,7 +70,7 @@ pub use error::StartError;
 pub use explain::{Known, explain};
 #[cfg(feature = "stepped")]
 pub use in_process::{InProcess, Sweeper};
-pub use key_records::KeyParts;
+pub use key_records::{KeyParts, LocalKeys};
 pub use limits::SteadyClock;
 pub use local::{open_local, open_standby};
 pub use machine::{DiskSpace, Machine, Readings, ThisMachine};

@@ -114,7 +114,13 @@ fn tell(cli: &Cli, campaign: &Campaign, report: &Report) {
         Some(found) => tell_finding(cli, campaign, found),
         None => println!("{} seeds, from {} on: nothing was found", report.seeds, cli.seed),
     }
-    let counts: Vec<String> = report.counts.named().iter().filter(|(_, count)| *count > 0).map(|(name, count)| format!("{} {count}", name.replace('_', " "))).collect();
+    let counts: Vec<String> = report
+        .counts
+        .named()
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| format!("{} {count}", name.replace('_', " ")))
+        .collect();
     println!("in all: {}", counts.join(", "));
 }
 

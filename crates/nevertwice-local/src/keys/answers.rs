@@ -104,7 +104,11 @@ impl Answers {
         let end = self.current.as_ref().map(|current| (current, self.end_of(current.number)));
         let offset = match end {
             Some((current, end)) if end == 0 || end.saturating_add(length) <= self.file_bytes_max => {
-                if current.is_dirty { end } else { end.next_multiple_of(ALIGNMENT) }
+                if current.is_dirty {
+                    end
+                } else {
+                    end.next_multiple_of(ALIGNMENT)
+                }
             }
             _ => {
                 if !self.bytes.checked_add(length).is_some_and(|bytes| bytes <= self.bytes_max) {

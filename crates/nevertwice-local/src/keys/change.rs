@@ -111,11 +111,8 @@ impl Change {
         if bytes[0] > VERSION {
             return Err(BadChange::TooNew(bytes[0]));
         }
-        let change = if bytes[1] == SWEPT {
-            Change::Swept(signed(bytes, 48))
-        } else {
-            Change::Key(KeyId(digest(bytes, 8)), take_key(bytes)?)
-        };
+        let change =
+            if bytes[1] == SWEPT { Change::Swept(signed(bytes, 48)) } else { Change::Key(KeyId(digest(bytes, 8)), take_key(bytes)?) };
         // One value has one form: what is not used is zero, and nothing else counts.
         if change.encode() == *bytes { Ok(change) } else { Err(BadChange::Malformed("a change has bytes that nobody writes")) }
     }

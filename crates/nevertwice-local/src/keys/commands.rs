@@ -2,8 +2,8 @@
 
 use nevertwice_api::{AnswerBytes, KeyReply, KeyStoreFailure, Level, Levels, Registered};
 use nevertwice_core::keys::{
-    BodyKept, CompleteKey, Completion, KeyAnswer, KeyDecision, KeyId, KeyRecord, KeyRejection, Lease, RegisterKey, Registration, ReleaseKey,
-    RenewLease,
+    BodyKept, CompleteKey, Completion, KeyAnswer, KeyDecision, KeyId, KeyRecord, KeyRejection, Lease, RegisterKey, Registration,
+    ReleaseKey, RenewLease,
 };
 
 use super::answers::WriteFault;

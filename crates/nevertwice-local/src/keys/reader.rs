@@ -69,7 +69,8 @@ pub(crate) enum Unreadable {
 /// Reads an answer and holds it to its digests.
 pub(crate) fn read(storage: &dyn Storage, place: Place, answer: &KeyAnswer) -> Result<AnswerBytes, Unreadable> {
     let name = answers_name(place.file);
-    let refused = |doing: &'static str| move |error: io::Error| Unreadable::Refused(IoFailure::new(doing, &answers_name(place.file), error));
+    let refused =
+        |doing: &'static str| move |error: io::Error| Unreadable::Refused(IoFailure::new(doing, &answers_name(place.file), error));
     let file = match storage.open(&name) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Unreadable::Damaged("the file is missing")),

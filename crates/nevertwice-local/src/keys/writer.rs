@@ -194,7 +194,11 @@ impl Writer {
                 }
             }
         }
-        if self.gauges.is_poisoned() { self.give_up() } else { self.answer(bytes) }
+        if self.gauges.is_poisoned() {
+            self.give_up()
+        } else {
+            self.answer(bytes)
+        }
         Made::Done
     }
 

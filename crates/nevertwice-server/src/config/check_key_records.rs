@@ -18,8 +18,8 @@ impl Config {
             "`keys_lease_ms` must be at most `keys_lease_ms_max`: it is what is asked for where nobody says",
         );
         refuse(
-            self.keys_answer_bytes_max > self.keys_answers_bytes_max,
-            "`keys_answer_bytes_max` must be at most `keys_answers_bytes_max`: one answer would be more than all together",
+            self.keys_answer_bytes_max > self.keys_bodies_bytes_max,
+            "`keys_answer_bytes_max` must be at most `keys_bodies_bytes_max`: one answer would be more than all together",
         );
     }
 }

@@ -6,6 +6,7 @@
 mod check;
 mod check_jwt;
 mod check_key_records;
+mod keys_store;
 mod load;
 mod networks;
 mod secret;
@@ -13,6 +14,7 @@ mod settings;
 mod shards;
 
 pub(crate) use check::SWEEPS_A_HOLD;
+pub use keys_store::KeysStore;
 #[cfg(feature = "fuzzing")]
 pub(crate) use load::load_from;
 pub use load::{Sources, environment, load};

@@ -1,13 +1,13 @@
 //! What can be set, its default, and what it means: one list, from which the docs are made.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nevertwice_api::Level;
 use serde::Deserialize;
 use tokio::time::Duration;
 
-use super::{Networks, Secret, Shards};
+use super::{KeysStore, Networks, Secret, Shards};
 use crate::access::JwtAlgorithms;
 use crate::app::Limits;
 use crate::limits::{Bounds, LimiterOptions, Rate, TurnsOptions};
@@ -103,10 +103,16 @@ settings! {
     snapshot_bytes: u64 = 536_870_912, "536870912 (512 MiB)";
     /// How long an accepted intent is remembered, for markets and sales that don't say so themselves.
     retention_ms: i64 = 86_400_000, "86400000 (24 h)";
+    /// Where records of keys are: `local`, in a folder of their own, or `memory`, where they end with the process.
+    keys_store: KeysStore = KeysStore::Local, "local";
+    /// The folder of the local store of keys; if absent, the data folder's path with `-keys` added. One process uses it at a time.
+    keys_data: Option<PathBuf> = None, "";
+    /// The file with the secret under which the local store names keys; if absent, the path of its folder with `.key` added. Made at the first start.
+    keys_secret_file: Option<PathBuf> = None, "";
     /// The most records of keys; at the bound further keys are refused, and none is thrown away.
     keys_records_max: u64 = 1_000_000, "1000000";
     /// The most bytes of answers that are kept with keys, all together.
-    keys_answers_bytes_max: u64 = 268_435_456, "268435456 (256 MiB)";
+    keys_bodies_bytes_max: u64 = 268_435_456, "268435456 (256 MiB)";
     /// The most bytes of one answer, header lines and body together. Calls that bring one may be larger than `body_bytes_max` by twice that.
     keys_answer_bytes_max: u64 = 65_536, "65536";
     /// How long a key is remembered, from the last change of its record.
@@ -193,13 +199,19 @@ impl Config {
     /// Where the secret of persons is: beside the data folder, never in it.
     #[must_use]
     pub fn person_key_path(&self) -> PathBuf {
-        self.person_key_file.clone().unwrap_or_else(|| {
-            // Without a slash at its end.
-            let folder: PathBuf = self.data.components().collect();
-            let mut path = folder.into_os_string();
-            path.push(".key");
-            PathBuf::from(path)
-        })
+        self.person_key_file.clone().unwrap_or_else(|| beside(&self.data, ".key"))
+    }
+
+    /// Where the local store of keys is: beside the data folder, which is another journal's.
+    #[must_use]
+    pub fn keys_data_path(&self) -> PathBuf {
+        self.keys_data.clone().unwrap_or_else(|| beside(&self.data, "-keys"))
+    }
+
+    /// Where the secret of the local store of keys is: beside its folder, never in it.
+    #[must_use]
+    pub fn keys_secret_path(&self) -> PathBuf {
+        self.keys_secret_file.clone().unwrap_or_else(|| beside(&self.keys_data_path(), ".key"))
     }
 
     pub(crate) fn limiter(&self) -> LimiterOptions {
@@ -234,4 +246,13 @@ impl Config {
             answer_deadline: Duration::from_millis(self.answer_deadline_ms),
         }
     }
+}
+
+/// A path with that at the end of its name.
+fn beside(folder: &Path, end: &str) -> PathBuf {
+    // Without a slash at its end.
+    let folder: PathBuf = folder.components().collect();
+    let mut path = folder.into_os_string();
+    path.push(end);
+    PathBuf::from(path)
 }

@@ -3,10 +3,12 @@
 //! What a record may become is decided in `nevertwice_core::keys`, and the store keeps it. The callers' API keys, which `access` knows,
 //! are another matter, and so are the intents of markets and sales.
 
+mod local;
 mod name;
 mod open;
 mod store;
 
+pub use local::LocalKeys;
 pub(crate) use name::{KeyName, KeyScope};
 pub use open::KeyParts;
 pub(crate) use store::KeyRecords;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use nevertwice_api::{ErrorCode, KeyStore, Level, Levels};
+use nevertwice_api::{ErrorCode, KeyStore};
 use nevertwice_idempotency::{Clock as StoreClock, MemoryBounds, MemoryStore};
 use nevertwice_local::clock::Clock;
 use tokio::time::Duration;
@@ -50,19 +50,17 @@ impl KeyRecords {
             Some(parts) => parts,
             None => KeyParts { store: memory(config, clock), secret: drawn()? },
         };
-        let wanted = Levels::reached(config.level);
-        let levels = if store.offers().contains_all(wanted) { wanted } else { Levels::reached(Level::Decided) };
         let bounds =
             Bounds { lease_ms: config.keys_lease_ms, lease_ms_max: config.keys_lease_ms_max, retention_ms: config.keys_retention_ms };
         let deadline = Duration::from_millis(config.answer_deadline_ms);
-        Ok(Self::new(store, secret, levels, bounds, deadline, Arc::clone(metrics)))
+        Ok(Self::new(store, secret, bounds, deadline, Arc::clone(metrics)))
     }
 }
 
 fn memory(config: &Config, clock: &Arc<dyn Clock>) -> Arc<dyn KeyStore> {
     let bounds = MemoryBounds {
         records_max: config.keys_records_max,
-        answers_bytes_max: config.keys_answers_bytes_max,
+        answers_bytes_max: config.keys_bodies_bytes_max,
         answer_bytes_max: config.keys_answer_bytes_max,
     };
     Arc::new(MemoryStore::with_clock(bounds, Arc::new(ServerClock(Arc::clone(clock)))))

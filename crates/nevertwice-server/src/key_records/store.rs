@@ -26,23 +26,14 @@ pub(crate) struct Bounds {
 pub(crate) struct KeyRecords {
     store: Arc<dyn KeyStore>,
     secret: [u8; 32],
-    /// Those that every yes has reached.
-    levels: Levels,
     pub(crate) bounds: Bounds,
     deadline: Duration,
     metrics: Arc<Metrics>,
 }
 
 impl KeyRecords {
-    pub(super) fn new(
-        store: Arc<dyn KeyStore>,
-        secret: [u8; 32],
-        levels: Levels,
-        bounds: Bounds,
-        deadline: Duration,
-        metrics: Arc<Metrics>,
-    ) -> Self {
-        Self { store, secret, levels, bounds, deadline, metrics }
+    pub(super) fn new(store: Arc<dyn KeyStore>, secret: [u8; 32], bounds: Bounds, deadline: Duration, metrics: Arc<Metrics>) -> Self {
+        Self { store, secret, bounds, deadline, metrics }
     }
 
     pub(crate) fn register(
@@ -51,7 +42,7 @@ impl KeyRecords {
         command: RegisterKey,
         levels: Levels,
     ) -> impl Future<Output = Result<KeyReply<Registered>, Refusal>> {
-        self.ask(KeyOperation::Register, move |store, id| store.register(id, command, self.levels.and(levels)), name)
+        self.ask(KeyOperation::Register, move |store, id| store.register(id, command, levels), name)
     }
 
     pub(crate) fn complete(
@@ -61,7 +52,7 @@ impl KeyRecords {
         bytes: AnswerBytes,
         levels: Levels,
     ) -> impl Future<Output = Result<KeyReply<Completion>, Refusal>> {
-        self.ask(KeyOperation::Complete, move |store, id| store.complete(id, command, bytes, self.levels.and(levels)), name)
+        self.ask(KeyOperation::Complete, move |store, id| store.complete(id, command, bytes, levels), name)
     }
 
     pub(crate) fn renew(&self, name: &KeyName, command: RenewLease) -> impl Future<Output = Result<KeyReply<Lease>, Refusal>> {
@@ -74,7 +65,7 @@ impl KeyRecords {
         command: ReleaseKey,
         levels: Levels,
     ) -> impl Future<Output = Result<KeyReply<()>, Refusal>> {
-        self.ask(KeyOperation::Release, move |store, id| store.release(id, command, self.levels.and(levels)), name)
+        self.ask(KeyOperation::Release, move |store, id| store.release(id, command, levels), name)
     }
 
     pub(crate) fn inspect(&self, name: &KeyName) -> impl Future<Output = Result<Option<KeyRecord>, Refusal>> {

@@ -50,7 +50,7 @@ async fn a_full_store_refuses_new_keys_and_forgets_none() {
 async fn an_answer_that_is_too_large_is_refused_and_can_become_a_tombstone() {
     let house = House::configured(|config| {
         config.keys_answer_bytes_max = 1_000;
-        config.keys_answers_bytes_max = 1_500;
+        config.keys_bodies_bytes_max = 1_500;
     })
     .await;
     let generation = house.claim(1).await;
