@@ -64,6 +64,14 @@ impl LocalKeys {
         Ok(Some(Self { store: Arc::new(store), secret }))
     }
 
+    /// Whether a start would take the secret that is there, or make one. Nothing is written. None where keys are in memory.
+    ///
+    /// # Errors
+    /// If a start would refuse it.
+    pub fn inspect_secret(config: &Config) -> Option<Result<(), StartError>> {
+        (config.keys_store == KeysStore::Local).then(|| FILE.inspect(&config.keys_secret_path(), &config.keys_data_path()))
+    }
+
     /// What a server needs of it.
     #[must_use]
     pub fn parts(&self) -> KeyParts {

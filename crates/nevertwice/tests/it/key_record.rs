@@ -72,3 +72,24 @@ fn an_operator_looks_at_a_claim_and_renews_and_releases_it() {
     let log = String::from_utf8_lossy(&stopped.stderr);
     assert!(log.contains("an operator changed a key's record") && log.contains("command=\"release\""), "{log}");
 }
+
+#[test]
+#[cfg(unix)]
+fn an_answer_is_repeated_after_a_kill() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let data = folder.path().join("data");
+    let serving = Serving::start(&data, &[]);
+    let owner = |digits: &str| digits.repeat(32);
+    let registration = |attempt: &str| json!({"key": "k", "owner": owner(attempt), "request": "{}"});
+    let (_, claimed) = call(&serving, "register", &registration("01"));
+    let answer = json!({"status": 201, "headers": [], "body_text": "charged"});
+    let completion = json!({"key": "k", "owner": owner("01"), "generation": claimed["generation"], "answer": answer});
+    let (status, completed) = call(&serving, "complete", &completion);
+    assert_eq!((status, &completed["levels"]), (200, &json!(["decided", "journaled"])));
+    assert!(!serving.signal("-KILL").status.success());
+    let serving = Serving::start(&data, &[]);
+    let (_, replay) = call(&serving, "register", &registration("02"));
+    assert_eq!((&replay["registration"], &replay["answer"]), (&json!("replay"), &answer));
+    let stopped = serving.signal("-TERM");
+    assert!(stopped.status.success(), "{}", String::from_utf8_lossy(&stopped.stderr));
+}

@@ -4,6 +4,7 @@ mod answers;
 mod bounds;
 mod calls;
 mod guard;
+mod local;
 mod operators;
 mod store;
 mod sweeps;
