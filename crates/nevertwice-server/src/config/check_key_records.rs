@@ -1,6 +1,6 @@
 //! What is refused of the settings of keys' records: what could not work together.
 
-use super::Config;
+use super::{Config, KeysStore};
 
 impl Config {
     pub(super) fn check_key_records(&self, wrong: &mut Vec<String>) {
@@ -9,6 +9,19 @@ impl Config {
                 wrong.push(text.to_owned());
             }
         };
+        let is_local = self.keys_store == KeysStore::Local;
+        refuse(
+            is_local && self.keys_data.is_none() && self.data.file_name().is_none(),
+            "`data` has no name to put `-keys` behind, so `keys_data` must say where keys are",
+        );
+        refuse(
+            is_local && self.keys_secret_file.is_none() && self.keys_data_path().file_name().is_none(),
+            "`keys_data` has no name to put `.key` behind, so `keys_secret_file` must say where that file is",
+        );
+        refuse(
+            is_local && self.keys_data_path() == self.data,
+            "`keys_data` must be another folder than `data`: each holds a journal of its own",
+        );
         refuse(
             self.keys_lease_ms_max >= self.keys_retention_ms,
             "`keys_lease_ms_max` must be shorter than `keys_retention_ms`: a claim must not outlive the memory of its key",
