@@ -7,7 +7,7 @@ use nevertwice_api::{ErrorCode, Level};
 use nevertwice_local::clock::Clock;
 use nevertwice_local::error::OpenError;
 use nevertwice_local::storage::FileStorage;
-use nevertwice_local::{KeyStoreOptions, LocalKeyStore};
+use nevertwice_local::{KeyStoreOptions, KeysRecovered, LocalKeyStore};
 
 use super::KeyParts;
 use crate::config::{Config, KeysStore};
@@ -60,7 +60,11 @@ impl LocalKeys {
         let opened = LocalKeyStore::open(Arc::new(storage), clock, &options(config));
         let (store, report) = opened.map_err(|error| refuse(&data, &error))?;
         FILE.note(&path, &data, &secret)?;
-        tracing::info!(data = %data.display(), ?report, "keys recovered");
+        let KeysRecovered { snapshot, bad_snapshots, changes, records, took, .. } = report;
+        tracing::info!(data = %data.display(), ?snapshot, changes, records, ?took, "keys recovered");
+        for bad in bad_snapshots {
+            tracing::warn!(snapshot = bad, "a snapshot of keys does not count; the one before it does");
+        }
         Ok(Some(Self { store: Arc::new(store), secret }))
     }
 
