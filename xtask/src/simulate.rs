@@ -10,11 +10,20 @@ use crate::workspace::{Workspace, stream};
 /// How many seeds CI runs.
 const SEEDS: u64 = 200;
 
+/// How many seeds of the store of keys CI runs, and how many commands each of them decides, at least.
+const KEYS_SEEDS: u64 = 200;
+const KEYS_COMMANDS: u64 = 5_000;
+
 /// Bugs that are planted one after the other, and how many seeds each of them may take to be found.
 const PLANTED: &[(&str, u64)] =
     &[("skipped-sync", 10), ("early-answer", 10), ("early-replay", 10), ("release-without-owner", 10), ("early-purge", 10)];
 
+const WEAKER: &str = "the simulator no longer sees this planted bug: its judge or its faults have become weaker";
+
 const REMEDY: &str = "the command that runs the failing seed again stands above; docs/proof.md tells how to read its trace";
+
+/// The same of the store of keys.
+const PLANTED_IN_KEYS: &[(&str, u64)] = &[("skipped-sync", 10), ("early-key-answer", 10)];
 
 /// What goes to the simulator as it stands here.
 #[derive(Args)]
@@ -34,13 +43,16 @@ pub(crate) fn ask(workspace: &Workspace, asked: &SimulateArgs) -> Result<String,
 /// Runs CI's share: seeds that must find nothing, and planted bugs that must be found.
 pub(crate) fn run(workspace: &Workspace) -> Result<String, Failure> {
     stream(simulator(workspace, false).args(["--seeds", &SEEDS.to_string()]), REMEDY)?;
+    let of_keys = ["--keys", "--decisions", &KEYS_COMMANDS.to_string()];
+    stream(simulator(workspace, false).args(of_keys).args(["--seeds", &KEYS_SEEDS.to_string()]), REMEDY)?;
     for (bug, seeds) in PLANTED {
-        stream(
-            simulator(workspace, true).args(["--mutant", bug, "--seeds", &seeds.to_string()]),
-            "the simulator no longer sees this planted bug: its judge or its faults have become weaker",
-        )?;
+        stream(simulator(workspace, true).args(["--mutant", bug, "--seeds", &seeds.to_string()]), WEAKER)?;
     }
-    Ok(format!("{SEEDS} seeds found nothing, and {} planted bugs were found", PLANTED.len()))
+    for (bug, seeds) in PLANTED_IN_KEYS {
+        stream(simulator(workspace, true).args(of_keys).args(["--mutant", bug, "--seeds", &seeds.to_string()]), WEAKER)?;
+    }
+    let planted = PLANTED.len() + PLANTED_IN_KEYS.len();
+    Ok(format!("{SEEDS} seeds and {KEYS_SEEDS} of the keys found nothing, and {planted} planted bugs were found"))
 }
 
 fn simulator(workspace: &Workspace, plants: bool) -> Command {

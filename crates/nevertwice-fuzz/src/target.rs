@@ -41,6 +41,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "segment", run: targets::segment::run, mutations: 600, words: &["nvtJ"] },
     Target { name: "folder", run: targets::folder::run, mutations: 400, words: &[] },
     Target { name: "snapshot", run: targets::snapshot::run, mutations: 4_000, words: &["nvtS"] },
+    Target { name: "key_change", run: targets::key_change::run, mutations: 40_000, words: &[] },
     Target { name: "marker", run: targets::marker::run, mutations: 40_000, words: targets::marker::WORDS },
     Target { name: "headers", run: targets::headers::run, mutations: 40_000, words: targets::headers::WORDS },
     Target { name: "body", run: targets::body::run, mutations: 60_000, words: targets::body::WORDS },

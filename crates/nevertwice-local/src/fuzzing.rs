@@ -1,9 +1,13 @@
 //! The readers of single files of a data folder, open to the fuzz targets (feature `fuzzing`). Each is what the backend itself
 //! calls: nothing here reads on its own.
 
+use nevertwice_core::keys::{KeyId, KeyRecord};
+
 use crate::error::OpenError;
 use crate::folder::{self, JournalId};
 use crate::journal;
+pub use crate::keys::CHANGE_BYTES;
+use crate::keys::{BadChange, Change, Kept, Place};
 
 /// What the file `format` says.
 pub fn marker(bytes: &[u8]) -> Result<JournalId, OpenError> {
@@ -38,4 +42,38 @@ pub fn segment_number(name: &str) -> Option<u64> {
 #[must_use]
 pub fn segment_name(number: u64) -> String {
     journal::segment_name(number)
+}
+
+/// What was read of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadChange {
+    /// It was read, and this is how it is written.
+    Written([u8; CHANGE_BYTES]),
+    /// A later version wrote it.
+    TooNew(u8),
+    /// Nobody wrote it.
+    Malformed,
+}
+
+/// Reads a change of a key.
+#[must_use]
+pub fn key_change(bytes: &[u8; CHANGE_BYTES]) -> ReadChange {
+    match Change::decode(bytes) {
+        Ok(change) => ReadChange::Written(change.encode()),
+        Err(BadChange::TooNew(version)) => ReadChange::TooNew(version),
+        Err(BadChange::Malformed(_)) => ReadChange::Malformed,
+    }
+}
+
+/// The change that makes this the record of a key, with the file of its answer and the place in it.
+#[must_use]
+pub fn write_key_change(id: KeyId, record: KeyRecord, place: Option<(u64, u64)>) -> [u8; CHANGE_BYTES] {
+    let place = place.map(|(file, offset)| Place { file, offset });
+    Change::Key(id, Kept { record, place }).encode()
+}
+
+/// The change that says that a sweep freed something.
+#[must_use]
+pub fn write_swept(at_ms: i64) -> [u8; CHANGE_BYTES] {
+    Change::Swept(at_ms).encode()
 }

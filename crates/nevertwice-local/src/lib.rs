@@ -49,7 +49,7 @@ pub use backend::{LocalBackend, LocalOptions, REPLICAS_MAX, ReplicasStatus, Snap
 pub use backend::{SteppedBackend, Written};
 #[cfg(feature = "stepped")]
 pub use keys::SteppedKeyStore;
-pub use keys::{KeyStoreOptions, KeysInspection, KeysRecovered, KeysVerdict, LocalKeyStore, is_answers};
+pub use keys::{KEYS_FOLDER, KeyStoreOptions, KeysInspection, KeysRecovered, KeysVerdict, LocalKeyStore, is_answers};
 #[cfg(feature = "mutants")]
 pub use mutants::Mutant;
 pub use restore::RestoreReport;

@@ -12,10 +12,12 @@ use nevertwice_core::model::{Auditor, audit_records};
 use nevertwice_core::{ShardId, State};
 use nevertwice_local::inspect::{Contents, Inspection};
 use nevertwice_local::storage::FileStorage;
+use nevertwice_local::{KEYS_FOLDER, KeysInspection};
 
 use crate::output::report;
 
-/// Recomputes every invariant and the state hash from the journal of a stopped or copied data folder.
+/// Recomputes every invariant and the state hash from the journal of a stopped or copied data folder, and reads its keys with every
+/// answer.
 #[derive(Args, Debug)]
 pub(crate) struct VerifyArgs {
     /// The data folder.
@@ -76,9 +78,24 @@ pub(crate) fn verify(data: &Path, mut progress: impl FnMut()) -> Result<Verdict,
         }
         verdict.faults.extend(judge(state, auditor, started.states.shard(state.shard())));
     }
+    verify_keys(&data.join(KEYS_FOLDER), &mut verdict, &mut progress)?;
     verdict.entries = contents.report.entries;
     verdict.lines.push(format!("{} entries applied, {} bytes of torn tail", contents.report.entries, contents.report.journal.cut_bytes));
     Ok(verdict)
+}
+
+/// Reads the keys, if the folder has any: every record, and every byte of every answer.
+fn verify_keys(keys: &Path, verdict: &mut Verdict, progress: &mut impl FnMut()) -> Result<(), Box<dyn Error>> {
+    if !keys.is_dir() {
+        return Ok(());
+    }
+    let found = KeysInspection::open(Arc::new(FileStorage::open(keys)?))?.verify(progress)?;
+    verdict.lines.push(format!(
+        "{} keys: {} claims, {} answers of {} bytes, {} of them tombstones",
+        found.report.records, found.claims, found.answers, found.answer_bytes, found.tombstones
+    ));
+    verdict.faults.extend(found.faults.into_iter().map(|fault| format!("{KEYS_FOLDER}: {fault}")));
+    Ok(())
 }
 
 /// An auditor for every shard whose history is there from its first entry.

@@ -1,6 +1,6 @@
 //! Which target begins with which inputs.
 
-use super::{credentials, journal, texts};
+use super::{credentials, journal, keys, texts};
 
 /// An input and what it is.
 pub(super) type Input = (String, Vec<u8>);
@@ -16,6 +16,7 @@ pub fn of(target: &str) -> Vec<Input> {
         "segment" => journal::segments(),
         "snapshot" => journal::snapshots(),
         "folder" => journal::damages(),
+        "key_change" => keys::changes(),
         "marker" => texts::markers(),
         "headers" => texts::headers(),
         "body" => texts::bodies(),

@@ -3,6 +3,7 @@
 mod credentials;
 pub mod house;
 mod journal;
+mod keys;
 mod list;
 mod texts;
 

@@ -10,6 +10,7 @@ use crate::Verdict;
 /// What these texts are made of.
 pub const WORDS: &[&str] = &[
     "nevertwice data\n",
+    "nevertwice keys\n",
     "format 1\n",
     "format 2\n",
     "journal ",
@@ -44,7 +45,11 @@ pub fn run(bytes: &[u8]) -> Verdict {
                 assert!(!what.is_empty());
                 None
             }
-            Err(other) => panic!("a text can only be too new or bad: {other}"),
+            Err(OpenError::NotServable { .. }) => {
+                assert!(text.lines().next() == Some("nevertwice keys"), "only a folder of keys is another kind");
+                None
+            }
+            Err(other) => panic!("a text can only be too new, bad, or of another kind of folder: {other}"),
         },
         1 => reach(bytes).map(write_reach),
         2 => segment_number(&text).map(segment_name),

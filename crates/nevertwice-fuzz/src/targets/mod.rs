@@ -10,6 +10,7 @@ pub mod folder;
 pub mod headers;
 pub mod history;
 pub mod jwks;
+pub mod key_change;
 pub mod keys_file;
 pub mod marker;
 mod opened;

@@ -4,6 +4,9 @@
 //! its place. A process writes only to files that it made itself, and each group begins at a multiple of 4096 bytes, so nothing
 //! that is still to be written shares a block with something durable. What is written is never changed. A file goes as a whole,
 //! once the changes are durable that took away the last answer in it; what a crash leaves over goes at the next start.
+//!
+//! Answers share a file only if their retentions differ by less than two times: one that is kept for a year would otherwise keep the
+//! room of all that are kept for a day beside it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -54,7 +57,8 @@ pub(crate) enum WriteFault {
 pub(crate) struct Answers {
     storage: Arc<dyn Storage>,
     files: BTreeMap<u64, Held>,
-    current: Option<Current>,
+    /// The files that are written to, by the logarithm of the retention of what goes into them.
+    current: BTreeMap<u32, Current>,
     next: u64,
     bytes: u64,
     bytes_max: u64,
@@ -85,7 +89,7 @@ impl Answers {
     pub(crate) fn new(storage: Arc<dyn Storage>, files: BTreeMap<u64, Held>, next: u64, bytes_max: u64) -> Answers {
         let bytes = files.values().map(|held| held.bytes).sum();
         let file_bytes_max = (bytes_max / 64).clamp(FILE_BYTES_MIN, FILE_BYTES_MAX);
-        Answers { storage, files, current: None, next, bytes, bytes_max, file_bytes_max }
+        Answers { storage, files, current: BTreeMap::new(), next, bytes, bytes_max, file_bytes_max }
     }
 
     /// Bytes of all files.
@@ -98,10 +102,11 @@ impl Answers {
         self.bytes < self.bytes_max
     }
 
-    /// Writes an answer, not yet synced, and says where it lies.
-    pub(crate) fn write(&mut self, bytes: &AnswerBytes) -> Result<Place, WriteFault> {
+    /// Writes an answer that is kept for so long, not yet synced, and says where it lies.
+    pub(crate) fn write(&mut self, bytes: &AnswerBytes, retention_ms: i64) -> Result<Place, WriteFault> {
         let length = (bytes.head.len() + bytes.body.len()) as u64;
-        let end = self.current.as_ref().map(|current| (current, self.end_of(current.number)));
+        let class = retention_ms.max(1).ilog2();
+        let end = self.current.get(&class).map(|current| (current, self.end_of(current.number)));
         let offset = match end {
             Some((current, end)) if end == 0 || end.saturating_add(length) <= self.file_bytes_max => {
                 if current.is_dirty {
@@ -114,11 +119,11 @@ impl Answers {
                 if !self.bytes.checked_add(length).is_some_and(|bytes| bytes <= self.bytes_max) {
                     return Err(WriteFault::Full);
                 }
-                self.begin_file()?;
+                self.begin_file(class)?;
                 0
             }
         };
-        let Some(current) = &mut self.current else { return Err(WriteFault::Full) };
+        let Some(current) = self.current.get_mut(&class) else { return Err(WriteFault::Full) };
         let held = self.files.entry(current.number).or_default();
         let others = self.bytes - held.bytes;
         let end = offset.saturating_add(length);
@@ -139,12 +144,16 @@ impl Answers {
 
     /// Makes durable what was written.
     pub(crate) fn sync(&mut self) -> Result<(), IoFailure> {
-        let Some(current) = self.current.as_mut().filter(|current| current.is_dirty) else { return Ok(()) };
-        current.file.sync_data().map_err(IoFailure::of("syncing", &current.name))?;
-        if !current.is_named {
-            self.storage.sync_folder().map_err(IoFailure::of("syncing the folder of", &current.name))?;
+        let mut dirty: Vec<&mut Current> = self.current.values_mut().filter(|current| current.is_dirty).collect();
+        for current in &mut dirty {
+            current.file.sync_data().map_err(IoFailure::of("syncing", &current.name))?;
         }
-        (current.is_named, current.is_dirty) = (true, false);
+        if let Some(new) = dirty.iter().find(|current| !current.is_named) {
+            self.storage.sync_folder().map_err(IoFailure::of("syncing the folder of", &new.name))?;
+        }
+        for current in dirty {
+            (current.is_named, current.is_dirty) = (true, false);
+        }
         Ok(())
     }
 
@@ -159,11 +168,10 @@ impl Answers {
     fn retire(&mut self, number: u64) -> Option<u64> {
         let held = self.files.get(&number).filter(|held| held.answers == 0)?;
         let bytes = held.bytes;
-        match &self.current {
-            Some(current) if current.number == number && current.is_dirty => return None,
-            Some(current) if current.number == number => self.current = None,
-            _ => {}
+        if self.current.values().any(|current| current.number == number && current.is_dirty) {
+            return None;
         }
+        self.current.retain(|_, current| current.number != number);
         self.files.remove(&number);
         self.bytes -= bytes;
         Some(number)
@@ -173,15 +181,16 @@ impl Answers {
         self.files.get(&number).map_or(0, |held| held.bytes)
     }
 
-    /// Ends the current file and begins the next.
-    fn begin_file(&mut self) -> Result<(), WriteFault> {
+    /// Ends the current file of a class and begins the next.
+    fn begin_file(&mut self, class: u32) -> Result<(), WriteFault> {
+        // What was written to the one before would not be found by the sync of its group.
         self.sync().map_err(WriteFault::Failed)?;
         let name = answers_name(self.next);
         let created = self.storage.create(&name).map_err(|error| match error.kind() {
             io::ErrorKind::StorageFull => WriteFault::Full,
             _ => WriteFault::Failed(IoFailure::new("creating", &name, error)),
         });
-        self.current = Some(Current { number: self.next, name, file: created?, is_named: false, is_dirty: false });
+        self.current.insert(class, Current { number: self.next, name, file: created?, is_named: false, is_dirty: false });
         self.next += 1;
         Ok(())
     }

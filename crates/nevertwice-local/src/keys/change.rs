@@ -26,7 +26,7 @@
 use nevertwice_core::keys::{BodyKept, KeyAnswer, KeyClaim, KeyCompletion, KeyFreedom, KeyId, KeyRecord, KeyState, OwnerId};
 
 /// The length of a change.
-pub(crate) const CHANGE_BYTES: usize = 224;
+pub const CHANGE_BYTES: usize = 224;
 
 /// The version of the layout. Whatever a later one changes, it keeps the version's place.
 pub(crate) const VERSION: u8 = 1;

@@ -82,7 +82,7 @@ impl Writer {
             if self.group.state == State::Poisoned {
                 return drop(reply.send(Err(KeyStoreFailure::Unavailable)));
             }
-            match self.keep(&command.answer, bytes) {
+            match self.keep(&command.answer, bytes, record.retention_ms) {
                 Ok(place) => self.change(id, Kept { record, place }),
                 Err(failure) => return drop(reply.send(Err(failure))),
             }
@@ -93,11 +93,11 @@ impl Writer {
     }
 
     /// Writes an answer's bytes, if they are to be kept.
-    fn keep(&mut self, answer: &KeyAnswer, bytes: &AnswerBytes) -> Result<Option<Place>, KeyStoreFailure> {
+    fn keep(&mut self, answer: &KeyAnswer, bytes: &AnswerBytes, retention_ms: i64) -> Result<Option<Place>, KeyStoreFailure> {
         if answer.body == BodyKept::Tombstone {
             return Ok(None);
         }
-        match self.answers.write(bytes) {
+        match self.answers.write(bytes, retention_ms) {
             Ok(place) => Ok(Some(place)),
             Err(WriteFault::Full) => Err(KeyStoreFailure::Full),
             Err(WriteFault::Failed(failure)) => {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use nevertwice_core::keys::{BodyKept, KeyRecord, KeyState};
+use nevertwice_core::keys::{BodyKept, KeyState};
 
 use super::answers::answers_name;
 use super::change::Kept;
 use super::reader::{Unreadable, read};
-use super::restore::{KeysRecovered, Restored, restore};
+use super::restore::{Files, KeysRecovered, Restored, restore};
 use crate::chance::SystemChance;
 use crate::error::OpenError;
 use crate::folder::{Holds, JournalId, inspect_marker_of};
@@ -81,14 +81,13 @@ impl KeysInspection {
         }
         for (_, kept) in records.iter() {
             seen();
-            self.judge(kept, &mut verdict)?;
+            self.judge(kept, &files, &mut verdict)?;
         }
         Ok(verdict)
     }
 
-    fn judge(&self, kept: &Kept, verdict: &mut KeysVerdict) -> Result<(), OpenError> {
-        let KeyRecord { state, .. } = &kept.record;
-        let completion = match state {
+    fn judge(&self, kept: &Kept, files: &Files, verdict: &mut KeysVerdict) -> Result<(), OpenError> {
+        let completion = match &kept.record.state {
             KeyState::Free(_) => return Ok(()),
             KeyState::InProgress(_) => {
                 verdict.claims += 1;
@@ -98,7 +97,10 @@ impl KeysInspection {
         };
         verdict.answers += 1;
         verdict.tombstones += u64::from(completion.answer.body == BodyKept::Tombstone);
-        let Some(place) = kept.place else { return Ok(()) };
+        // What is said of a whole file is not said again of each answer in it.
+        let Some(place) = kept.place.filter(|place| files.faults.iter().all(|(number, _)| *number != place.file)) else {
+            return Ok(());
+        };
         match read(self.storage.as_ref(), place, &completion.answer) {
             Ok(bytes) => verdict.answer_bytes += (bytes.head.len() + bytes.body.len()) as u64,
             Err(Unreadable::Refused(failure)) => return Err(failure.into()),

@@ -40,8 +40,12 @@ mod sweeper;
 mod writer;
 
 pub use answers::is_answers;
+#[cfg(feature = "fuzzing")]
+pub use change::CHANGE_BYTES;
+#[cfg(feature = "fuzzing")]
+pub(crate) use change::{BadChange, Change, Kept, Place};
 pub use inspect::{KeysInspection, KeysVerdict};
-pub use open::LocalKeyStore;
+pub use open::{KEYS_FOLDER, LocalKeyStore};
 pub use options::KeyStoreOptions;
 pub use restore::KeysRecovered;
 #[cfg(feature = "stepped")]

@@ -25,6 +25,9 @@ use crate::error::{IoFailure, OpenError};
 use crate::folder::{Folder, Holds};
 use crate::storage::Storage;
 
+/// The name of the folder of keys in a server's data folder.
+pub const KEYS_FOLDER: &str = "keys";
+
 /// A store of keys in a folder: what a reply says is fsynced on this machine before anybody hears it, unless the level is `decided`.
 pub struct LocalKeyStore {
     items: Sender<Item>,

@@ -10,8 +10,8 @@ use crate::snapshot::{ReadError, SnapshotReader, SnapshotWriter};
 use crate::states::Seed;
 use crate::storage::Storage;
 
-/// What one key takes in memory, in bytes, beside its share of the index.
-pub(crate) const SLOT_BYTES: usize = KeyTable::<Kept>::SLOT_BYTES;
+/// What one key takes in memory, in bytes, beside its share of the index: docs/keys.md states it.
+const _: () = assert!(KeyTable::<Kept>::SLOT_BYTES == 232);
 
 /// The records of all keys.
 pub(crate) struct Records {

@@ -1,5 +1,6 @@
 //! What is asked of the store, what it says, and how one becomes the other.
 
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -16,6 +17,23 @@ pub(crate) enum Command {
     Release(ReleaseKey),
     Inspect,
     Sweep(usize),
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Register(RegisterKey { owner, lease_ms, lapse, .. }) => {
+                write!(f, "register by {owner:?} for {lease_ms} ms, at a lapse {}", lapse.word())
+            }
+            Self::Complete(CompleteKey { owner, generation, answer }, _) => {
+                write!(f, "complete by {owner:?} in {generation}, {} bytes, {}", answer.body_bytes, answer.body.word())
+            }
+            Self::Renew(RenewLease { owner, generation, lease_ms }) => write!(f, "renew by {owner:?} in {generation} for {lease_ms} ms"),
+            Self::Release(ReleaseKey { owner, generation }) => write!(f, "release by {owner:?} in {generation}"),
+            Self::Inspect => f.write_str("inspect"),
+            Self::Sweep(records_max) => write!(f, "sweep {records_max}"),
+        }
+    }
 }
 
 /// What the store says.

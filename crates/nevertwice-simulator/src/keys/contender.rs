@@ -107,7 +107,8 @@ fn late(old: Attempt, plan: &KeysPlan, random: &mut Random) -> Command {
 
 fn register(key: u64, owner: u64, plan: &KeysPlan, random: &mut Random) -> Command {
     let mut bytes = [0xa7; 32];
-    bytes[..8].copy_from_slice(&owner.to_be_bytes());
+    // The first four are those that are printed.
+    bytes[..8].copy_from_slice(&owner.rotate_left(32).to_be_bytes());
     // Now and then somebody uses a key for something else.
     let fingerprint = [if random.chance(50) { 0xff } else { key as u8 }; 32];
     let lapse = random.pick(&[LapsePolicy::Refuse, LapsePolicy::Rerun, LapsePolicy::Rerun, LapsePolicy::Ask]).copied();

@@ -198,7 +198,7 @@ impl KeysWorld {
 
     /// Whoever asked may ask something else now.
     pub(super) fn answered(&mut self, asked: Asked) {
-        self.trace.line(self.clock_us(), || format!("{:?} is answered of key {}: {:?}", asked.contender, asked.key, asked.command));
+        self.trace.line(self.clock_us(), || format!("{:?} has an answer of key {}: {}", asked.contender, asked.key, asked.command));
         if let Some(contender) = asked.contender {
             self.contenders[contender].waits = false;
         }
@@ -221,7 +221,12 @@ impl KeysWorld {
         let group = self.group.take();
         let holds = |twin: &super::twin::Twin| (0..).zip(&found).find(|(key, record)| twin.remembered(*key, at_ms) != record.as_ref());
         let after = group.as_ref().map(|group| holds(&group.after));
-        match (holds(&self.twin), after) {
+        let before = holds(&self.twin);
+        if before.is_none() && after == Some(None) {
+            // Nobody can tell which it is until a clock goes back behind the end of what is forgotten now: so it does not.
+            self.clock_min_ms = self.clock_min_ms.max(at_ms);
+        }
+        match (before, after) {
             (_, Some(None)) => self.twin = group.map(|group| group.after.copy()).unwrap_or_default(),
             (None, None) => {}
             (None, Some(Some((key, _)))) if !group.as_ref().is_some_and(|group| group.is_told) => {
@@ -241,7 +246,7 @@ impl KeysWorld {
     }
 
     pub(super) fn finding(&self, asked: &Asked, what: &str) -> Finding {
-        Finding::new(format!("of key {}: {:?} {what}", asked.key, asked.command)).about(format!("key {}", asked.key))
+        Finding::new(format!("of key {}: {} {what}", asked.key, asked.command)).about(format!("key {}", asked.key))
     }
 }
 

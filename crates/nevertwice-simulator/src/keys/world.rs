@@ -188,7 +188,7 @@ impl KeysWorld {
 
     pub(super) fn put(&mut self, contender: Option<usize>, key: u64, command: Command) {
         let Some(store) = &self.running else { return };
-        self.trace.line(self.clock_us(), || format!("{contender:?} asks of key {key}: {command:?}"));
+        self.trace.line(self.clock_us(), || format!("{contender:?} asks of key {key}: {command}"));
         let hearing = command.ask(store.front().as_ref(), key);
         self.line.push_back(Asked { contender, key, command, hearing, expected: None, at_ms: 0 });
     }
