@@ -9,18 +9,9 @@ impl Config {
                 wrong.push(text.to_owned());
             }
         };
-        let is_local = self.keys_store == KeysStore::Local;
         refuse(
-            is_local && self.keys_data.is_none() && self.data.file_name().is_none(),
-            "`data` has no name to put `-keys` behind, so `keys_data` must say where keys are",
-        );
-        refuse(
-            is_local && self.keys_secret_file.is_none() && self.keys_data_path().file_name().is_none(),
-            "`keys_data` has no name to put `.key` behind, so `keys_secret_file` must say where that file is",
-        );
-        refuse(
-            is_local && self.keys_data_path() == self.data,
-            "`keys_data` must be another folder than `data`: each holds a journal of its own",
+            self.keys_store == KeysStore::Local && self.keys_secret_file.is_none() && self.data.file_name().is_none(),
+            "`data` has no name to put `-keys.key` behind, so `keys_secret_file` must say where that file is",
         );
         refuse(
             self.keys_lease_ms_max >= self.keys_retention_ms,

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use nevertwice_api::Level;
+use nevertwice_local::KEYS_FOLDER;
 use serde::Deserialize;
 use tokio::time::Duration;
 
@@ -103,11 +104,9 @@ settings! {
     snapshot_bytes: u64 = 536_870_912, "536870912 (512 MiB)";
     /// How long an accepted intent is remembered, for markets and sales that don't say so themselves.
     retention_ms: i64 = 86_400_000, "86400000 (24 h)";
-    /// Where records of keys are: `local`, in a folder of their own, or `memory`, where they end with the process.
+    /// Where records of keys are: `local`, in the folder `keys` of the data folder, or `memory`, where they end with the process.
     keys_store: KeysStore = KeysStore::Local, "local";
-    /// The folder of the local store of keys; if absent, the data folder's path with `-keys` added. One process uses it at a time.
-    keys_data: Option<PathBuf> = None, "";
-    /// The file with the secret under which the local store names keys; if absent, the path of its folder with `.key` added. Made at the first start.
+    /// The file with the secret under which the local store names keys; if absent, the data folder's path with `-keys.key` added. Made at the first start.
     keys_secret_file: Option<PathBuf> = None, "";
     /// The most records of keys; at the bound further keys are refused, and none is thrown away.
     keys_records_max: u64 = 1_000_000, "1000000";
@@ -202,16 +201,16 @@ impl Config {
         self.person_key_file.clone().unwrap_or_else(|| beside(&self.data, ".key"))
     }
 
-    /// Where the local store of keys is: beside the data folder, which is another journal's.
+    /// Where the local store of keys is: a folder in the data folder, with a journal of its own.
     #[must_use]
-    pub fn keys_data_path(&self) -> PathBuf {
-        self.keys_data.clone().unwrap_or_else(|| beside(&self.data, "-keys"))
+    pub fn keys_path(&self) -> PathBuf {
+        self.data.join(KEYS_FOLDER)
     }
 
-    /// Where the secret of the local store of keys is: beside its folder, never in it.
+    /// Where the secret of the local store of keys is: beside the data folder, never in it.
     #[must_use]
     pub fn keys_secret_path(&self) -> PathBuf {
-        self.keys_secret_file.clone().unwrap_or_else(|| beside(&self.keys_data_path(), ".key"))
+        self.keys_secret_file.clone().unwrap_or_else(|| beside(&self.data, "-keys.key"))
     }
 
     pub(crate) fn limiter(&self) -> LimiterOptions {

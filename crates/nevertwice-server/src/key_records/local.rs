@@ -17,7 +17,7 @@ use crate::secret_file::SecretFile;
 const FILE: SecretFile = SecretFile {
     name: "secret of keys",
     setting: "keys_secret_file",
-    data_setting: "keys_data",
+    data_setting: "data",
     word: "keys-secret",
     check: "keys-secret.check",
 };
@@ -47,14 +47,14 @@ impl LocalKeys {
             KeysStore::Memory => return Ok(None),
             KeysStore::Local => {}
         }
-        let (data, path) = (config.keys_data_path(), config.keys_secret_path());
+        let (data, path) = (config.keys_path(), config.keys_secret_path());
         let secret = FILE.load_or_create(&path, &data)?;
         FILE.check(&path, &data, &secret)?;
         let storage = FileStorage::create(&data).map_err(|error| {
             let wrong = format!("{} can't be used: {error}", data.display());
             StartError::new(
                 ErrorCode::DataFolderInvalid,
-                format!("{wrong}. Nothing was started. Name a folder that can be made and written with `keys_data`."),
+                format!("{wrong}. Nothing was started. Name a folder that can be made and written with `data`."),
             )
         })?;
         let opened = LocalKeyStore::open(Arc::new(storage), clock, &options(config));
@@ -73,7 +73,7 @@ impl LocalKeys {
     /// # Errors
     /// If a start would refuse it.
     pub fn inspect_secret(config: &Config) -> Option<Result<(), StartError>> {
-        (config.keys_store == KeysStore::Local).then(|| FILE.inspect(&config.keys_secret_path(), &config.keys_data_path()))
+        (config.keys_store == KeysStore::Local).then(|| FILE.inspect(&config.keys_secret_path(), &config.keys_path()))
     }
 
     /// What a server needs of it.

@@ -82,9 +82,7 @@ fn nonsense_is_refused_and_named() {
         ("jwt_issuer = \"a\"\njwt_algorithms = \"HS256\"", "set `jwt_secret_file`"),
         // Each fine by itself, and unsafe together.
         ("keys_store = \"redis\"", "redis"),
-        ("data = \"/\"\nperson_key_file = \"key\"", "`keys_data` must say"),
-        ("keys_data = \"/\"", "`keys_secret_file` must say"),
-        ("data = \"a/b\"\nkeys_data = \"a//b/\"", "another folder"),
+        ("data = \"/\"\nperson_key_file = \"key\"", "`keys_secret_file` must say"),
         ("keys_records_max = 0", "keys_records_max"),
         ("keys_bodies_bytes_max = 0", "keys_bodies_bytes_max"),
         ("keys_answer_bytes_max = 0", "keys_answer_bytes_max"),

@@ -43,7 +43,7 @@ pub(super) fn look(config: &Config) -> Vec<Finding> {
     let mut findings = look_at_data(data);
     let is_fine = inspect_person_secret(&key, data);
     findings.push(PERSON_KEY.look(&key, is_fine));
-    let keys = LocalKeys::inspect_secret(config).filter(|_| config.keys_data_path().exists());
+    let keys = LocalKeys::inspect_secret(config).filter(|_| config.keys_path().exists());
     findings.extend(keys.map(|is_fine| KEYS_SECRET.look(&config.keys_secret_path(), is_fine)));
     findings
 }

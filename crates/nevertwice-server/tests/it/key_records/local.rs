@@ -61,8 +61,8 @@ fn another_secret_than_that_of_the_folder_is_refused_and_nothing_is_touched() {
     let folder = TempDir::new().expect("a folder can be made");
     open(folder.path()).stop();
     let config = config(folder.path());
-    let (data, path) = (config.keys_data_path(), config.keys_secret_path());
-    assert_eq!((data.clone(), path.clone()), (folder.path().join("data-keys"), folder.path().join("data-keys.key")));
+    let (data, path) = (config.keys_path(), config.keys_secret_path());
+    assert_eq!((data.clone(), path.clone()), (folder.path().join("data/keys"), folder.path().join("data-keys.key")));
     let secret = std::fs::read(&path).expect("it was made");
     let refused = |named: &str| {
         let clock = Arc::new(ManualClock::new(START_MS)) as Arc<dyn Clock>;

@@ -176,19 +176,20 @@ impl Heard<'_> {
     async fn guard_well(&mut self) {
         let owner = "5a".repeat(32);
         let registration = json!({"key": "guarded", "owner": owner, "request": format!("{{\"a\":\"{GUARDED_REQUEST}\"}}")});
+        let call = |verb: &str, body: String| Ask::post(format!("/v1/keys/{verb}"), "k", body);
+        self.send_as(OPERATOR, call("register", registration.to_string())).await;
+        let (_, told) = self.text.rsplit_once("\"generation\":").expect("the claim has a number");
+        let generation: i64 = told.split(',').next().and_then(|digits| digits.parse().ok()).expect("a number");
         let answer = json!({"status": 200, "headers": [{"name": "x-a", "value": GUARDED_ANSWER}], "body_text": GUARDED_ANSWER});
-        // Tests begin at one instant, which is the number of the first claim.
-        let completion = json!({"key": "guarded", "owner": owner, "generation": START_MS, "answer": answer});
-        let broken = completion.to_string().replace("\"status\":200", "\"status\":20");
+        let completion = json!({"key": "guarded", "owner": owner, "generation": generation, "answer": answer}).to_string();
         for (verb, body) in [
-            ("register", registration.to_string()),
             ("register", registration.to_string().replace("{\\\"a", "{\\\"b")),
-            ("complete", broken),
-            ("complete", completion.to_string().replace(&owner, &"5b".repeat(32))),
-            ("complete", completion.to_string()),
-            ("complete", completion.to_string()),
+            ("complete", completion.replace("\"status\":200", "\"status\":20")),
+            ("complete", completion.replace(&owner, &"5b".repeat(32))),
+            ("complete", completion.clone()),
+            ("complete", completion.clone()),
         ] {
-            self.send_as(OPERATOR, Ask::post(format!("/v1/keys/{verb}"), "k", body)).await;
+            self.send_as(OPERATOR, call(verb, body)).await;
         }
         for expected in ["\"registration\":\"fresh\"", "fingerprint_mismatch", "answer.status", "stale_owner", "\"kept_before\":true"] {
             assert!(self.text.contains(expected), "nobody said {expected}");
