@@ -9,7 +9,7 @@ use nevertwice_core::{Command, Name, Position, Query, ShardId, View};
 use nevertwice_local::clock::Clock;
 use nevertwice_local::feed::JournalHost;
 use nevertwice_local::standby::Standby;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Duration, Instant, timeout, timeout_at};
 
 use crate::access::Door;
@@ -24,6 +24,7 @@ use crate::machine::{Machine, ThisMachine};
 use crate::metrics::Metrics;
 use crate::payment::{PaymentGateway, Sandbox};
 use crate::refusal::Refusal;
+use crate::router::Router;
 use crate::trace::Steps;
 
 /// How many requests read files of the journal at a time: they take a core each.
@@ -70,17 +71,19 @@ pub(crate) struct App {
     pub(crate) closing_grace_ms: i64,
     pub(crate) stopping: AtomicBool,
     /// Whether those who have not sent their whole request yet are told that it is too late.
-    pub(crate) last_call: watch::Sender<bool>,
+    pub(crate) last_call: Arc<AtomicBool>,
     pub(crate) limiter: Limiter,
     /// Where the times of limits come from.
     pub(crate) steady: Arc<dyn Clock>,
     /// Held by everything that has to be finished before the server stops.
     pub(crate) work: mpsc::Sender<()>,
     /// What arrived, for who asks what became of it.
-    pub(crate) attempts: Arc<Attempts>,
+    pub(crate) attempts: Attempts,
     pub(crate) steps: Steps,
     /// One search through what has happened is under way at a time.
     pub(crate) explaining: Semaphore,
+    /// Who answers which request.
+    pub(crate) router: Router,
     person_secret: [u8; 32],
 }
 
@@ -102,7 +105,7 @@ impl App {
         };
         let door = Door::open(config, &parts.metrics)?;
         Ok(Self {
-            attempts: Arc::new(Attempts::since(parts.clock.now_ms())),
+            attempts: Attempts::since(parts.clock.now_ms()),
             steps: Steps::new(),
             explaining: Semaphore::new(1),
             backend: parts.backend,
@@ -124,10 +127,11 @@ impl App {
             sweep_ms: config.sweep_ms,
             closing_grace_ms: config.closing_grace_ms,
             stopping: AtomicBool::new(false),
-            last_call: watch::Sender::new(false),
+            last_call: Arc::default(),
             limiter: Limiter::new(config.limiter()),
             steady: parts.steady,
             work,
+            router: Router::new(),
             person_secret: parts.person_secret,
         })
     }
@@ -141,10 +145,9 @@ impl App {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// Ready once what has not arrived is not waited for any more.
-    pub(crate) async fn last_call(&self) {
-        // Its other end is in this same place, so it never closes.
-        let _ = self.last_call.subscribe().wait_for(|told| *told).await;
+    /// Whether what has not arrived is not waited for any more.
+    pub(crate) fn is_last_call(&self) -> bool {
+        self.last_call.load(Ordering::Relaxed)
     }
 
     /// Submits a command and waits for its answer, within the deadline. It stands in the queue once this was first polled,

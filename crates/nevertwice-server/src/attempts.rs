@@ -4,7 +4,7 @@
 //! tap ever arrived. It is no promise: a restart forgets everything, and so does time.
 
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nevertwice_api::{ErrorCode, wire};
 use nevertwice_core::{IdempotencyKey, Position, Principal};
@@ -82,9 +82,9 @@ impl Attempts {
     }
 
     /// An attempt that has arrived.
-    pub(crate) fn begin(self: &Arc<Self>, principal: &Principal, key: &IdempotencyKey, at_ms: i64) -> Attempt {
+    pub(crate) fn begin(&self, principal: &Principal, key: &IdempotencyKey, at_ms: i64) -> Attempt<'_> {
         let seen = Seen { who: self.who(principal, key), at_ms, position: None, outcome: Outcome::Unfinished };
-        Attempt { attempts: Arc::clone(self), seen }
+        Attempt { attempts: self, seen }
     }
 
     /// The attempts of an intent, the oldest first.
@@ -131,12 +131,12 @@ impl Attempts {
 }
 
 /// An attempt under way. It is noted when it ends, in whatever way. Whether its answer arrived is known to nobody here.
-pub(crate) struct Attempt {
-    attempts: Arc<Attempts>,
+pub(crate) struct Attempt<'a> {
+    attempts: &'a Attempts,
     seen: Seen,
 }
 
-impl Attempt {
+impl Attempt<'_> {
     /// It is answered.
     pub(crate) fn end(mut self, outcome: Outcome, position: Option<Position>) {
         self.seen.outcome = outcome;
@@ -144,7 +144,7 @@ impl Attempt {
     }
 }
 
-impl Drop for Attempt {
+impl Drop for Attempt<'_> {
     fn drop(&mut self) {
         self.attempts.note(self.seen);
     }
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn attempts_are_told_in_their_order_and_by_their_key() {
-        let attempts = Arc::new(Attempts::since(5));
+        let attempts = Attempts::since(5);
         let (principal, key) = intent("k");
         let slow = attempts.begin(&principal, &key, 10);
         attempts.begin(&principal, &key, 11).end(Outcome::Refused(ErrorCode::LevelFull), Some(Position { epoch: 1, seq: 4 }));
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn the_oldest_are_forgotten_first_and_it_is_said() {
-        let attempts = Arc::new(Attempts::since(0));
+        let attempts = Attempts::since(0);
         let (principal, key) = intent("k");
         for at_ms in 0..SHELF_MAX as i64 + 3 {
             attempts.begin(&principal, &key, at_ms).end(Outcome::Replayed, None);

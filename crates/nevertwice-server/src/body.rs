@@ -1,22 +1,27 @@
 //! Reads a request's body: bounded in size and in time, and as one JSON text of the right shape.
 
+use std::pin::pin;
+
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
 use nevertwice_api::{ErrorCode, Failure};
 use serde::Deserialize;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Duration, Instant, timeout};
 
-use crate::app::App;
 use crate::named::Named;
 use crate::refusal::Refusal;
+use crate::share::Share;
 
 /// How much of a body that is too large is read and thrown away, so that its sender gets to read why.
 const DISCARD_MAX: usize = 1 << 20;
 
+/// How often whoever waits for a body looks whether the server still does.
+const LOOK_UP: Duration = Duration::from_millis(100);
+
 /// Reads the whole body.
-pub(crate) async fn read(app: &App, body: Body, headers: &HeaderMap, bytes_max: usize) -> Result<Bytes, Refusal> {
+pub(crate) async fn read(app: &Share, body: Body, headers: &HeaderMap, bytes_max: usize) -> Result<Bytes, Refusal> {
     let within = app.limits.request_read;
     if is_announced_too_large(headers, bytes_max) {
         // Who waits to be told to go on is told not to; whoever sends already gets to read why.
@@ -25,15 +30,23 @@ pub(crate) async fn read(app: &App, body: Body, headers: &HeaderMap, bytes_max: 
         }
         return Err(too_large(bytes_max));
     }
-    tokio::select! {
-        biased;
-        collected = collect(body, bytes_max) => collected,
-        () = app.last_call() => Err(Failure::ShuttingDown.into()),
-        () = sleep(within) => Err(Refusal::new(
-            ErrorCode::RequestTimeout,
-            format!("The body did not arrive whole within {} ms", within.as_millis()),
-            "Send it again with the same key",
-        )),
+    let deadline = Instant::now() + within;
+    let mut collected = pin!(collect(body, bytes_max));
+    loop {
+        let now = Instant::now();
+        if now >= deadline {
+            return Err(Refusal::new(
+                ErrorCode::RequestTimeout,
+                format!("The body did not arrive whole within {} ms", within.as_millis()),
+                "Send it again with the same key",
+            ));
+        }
+        if let Some(collected) = app.rest().until(deadline.min(now + LOOK_UP), collected.as_mut()).await {
+            return collected;
+        }
+        if app.is_last_call() {
+            return Err(Failure::ShuttingDown.into());
+        }
     }
 }
 

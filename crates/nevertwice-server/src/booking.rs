@@ -4,8 +4,6 @@
 //! afterwards. Each step is an intent of its own, so whoever comes after a death in between (a replay, a rival with another
 //! key, the steward) goes on where it stopped.
 
-use std::sync::Arc;
-
 use nevertwice_api::wire::{Admission, BookingAnswer};
 use nevertwice_api::{Answer, ErrorCode, Levels, wire};
 use nevertwice_core::{BookingState, BookingView, Command, Decision, Entry, Event, Principal, Rejection, ShardId};
@@ -18,7 +16,7 @@ use crate::refusal::Refusal;
 /// Admits a candidate, and sees to it that there is a payment. `person` is who asks for itself: a booking that was made on behalf
 /// of somebody else is not shown to it.
 pub(crate) async fn book(
-    app: &Arc<App>,
+    app: &App,
     sale: ShardId,
     command: Command,
     levels: Levels,

@@ -1,24 +1,26 @@
 //! One request on its way through the server.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use axum::body::Body;
 use axum::http::request::Parts;
 use bytes::Bytes;
 use nevertwice_api::person::{SaleKey, normal_email};
-use nevertwice_api::{ErrorCode, Level, Levels, fingerprint, wire};
+use nevertwice_api::{Answer, ErrorCode, Level, Levels, Request, fingerprint, wire};
 use nevertwice_core::limits::AMOUNT_MAX;
 use nevertwice_core::{Action, Code, Command, IdempotencyKey, Intent, Name, Origin, Position, ShardId};
 
+use tokio::time::Instant;
+
 use crate::access::Caller;
-use crate::app::App;
 use crate::names::Names;
 use crate::refusal::Refusal;
+use crate::share::Share;
 use crate::{body, intent};
 
 /// One request whose caller is known and allowed.
 pub(crate) struct Call {
-    pub(crate) app: Arc<App>,
+    pub(crate) app: Share,
     pub(crate) caller: Caller,
     /// What its entries tell of where it came from.
     pub(crate) origin: Option<Box<Origin>>,
@@ -106,7 +108,7 @@ impl Call {
 
 /// A command whose head and body have arrived.
 pub(crate) struct CommandCall {
-    pub(crate) app: Arc<App>,
+    pub(crate) app: Share,
     pub(crate) caller: Caller,
     /// What its entries tell of where it came from.
     pub(crate) origin: Option<Box<Origin>>,
@@ -120,6 +122,14 @@ impl CommandCall {
     /// The command of an intent, with its origin.
     pub(crate) fn of(&self, intent: Intent, action: impl Into<Action>) -> Command {
         Command::new(intent, action).with_origin(self.origin.clone())
+    }
+
+    /// Submits a command and waits for its answer, within the deadline. It stands in the queue once this was first polled,
+    /// and goes on whatever becomes of who asked.
+    pub(crate) async fn submit(&self, shard: ShardId, command: Command) -> Result<Answer, Refusal> {
+        let answer = self.app.backend.submit(Request { shard, command, levels: self.levels });
+        let answered = self.app.rest().until(Instant::now() + self.app.limits.answer_deadline, answer).await;
+        answered.ok_or_else(Refusal::outcome_unknown)?.map_err(Refusal::from)
     }
 
     /// The body.

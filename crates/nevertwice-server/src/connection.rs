@@ -10,19 +10,21 @@ use std::task::{Context, Poll};
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderMap, Request, Response};
 use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use nevertwice_api::{BoxFuture, ErrorCode};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
+use crate::alarm::HeadTimer;
 use crate::app::{App, Limits};
 use crate::metrics::RouteNumber;
 use crate::peer::Peer;
 use crate::refusal::Refusal;
-use crate::router::{self, Router};
+use crate::router;
 use crate::server::Places;
+use crate::share::Share;
 use crate::socket::Socket;
 use crate::tls::Tls;
 
@@ -33,22 +35,9 @@ const HEAD_GRACE: usize = 4;
 /// How many header lines hyper reads without help of the heap.
 const HEADERS_ON_STACK: usize = 100;
 
-/// What answers requests, whatever their connection.
-#[derive(Clone)]
-pub(crate) struct Service {
-    app: Arc<App>,
-    router: Arc<Router>,
-}
-
-impl Service {
-    pub(crate) fn new(app: Arc<App>) -> Self {
-        Self { app, router: Arc::new(Router::new()) }
-    }
-}
-
 /// What answers the requests of one connection.
 pub(crate) struct Connected {
-    pub(crate) service: Service,
+    pub(crate) app: Share,
     /// The address of the other end.
     pub(crate) address: IpAddr,
 }
@@ -56,7 +45,7 @@ pub(crate) struct Connected {
 /// What makes of a stream a connection that is served.
 #[derive(Clone)]
 pub(crate) struct Connector {
-    pub(crate) service: Service,
+    pub(crate) app: Arc<App>,
     pub(crate) tls: Option<Tls>,
     /// Becomes true when the server stops.
     pub(crate) stopped: watch::Receiver<bool>,
@@ -67,18 +56,19 @@ pub(crate) fn serve(stream: TcpStream, address: IpAddr, connector: Connector, co
     let _ = stream.set_nodelay(true);
     let watcher = connections.watcher();
     tokio::spawn(async move {
-        let Connector { service, tls, mut stopped } = connector;
+        let Connector { app, tls, mut stopped } = connector;
+        let app = Share::of(&app);
         match tls {
-            None => answer(stream, address, service, watcher).await,
+            None => answer(stream, address, app, watcher).await,
             Some(tls) => {
                 let agreed = tokio::select! {
                     agreed = tls.agree(stream) => agreed,
                     _ = stopped.wait_for(|stopped| *stopped) => return,
                 };
                 match agreed {
-                    Ok(stream) => answer(stream, address, service, watcher).await,
+                    Ok(stream) => answer(stream, address, app, watcher).await,
                     Err(error) => {
-                        service.app.metrics.handshake_failures.inc();
+                        app.metrics.handshake_failures.inc();
                         tracing::debug!(%error, "a connection ended before it had agreed on a key");
                     }
                 }
@@ -88,21 +78,21 @@ pub(crate) fn serve(stream: TcpStream, address: IpAddr, connector: Connector, co
     });
 }
 
-async fn answer<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream: S, address: IpAddr, service: Service, watcher: Watcher) {
-    let socket = Socket::new(stream, Arc::clone(&service.app));
-    let limits = &service.app.limits;
+async fn answer<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream: S, address: IpAddr, app: Share, watcher: Watcher) {
+    let socket = Socket::new(stream, app.clone());
+    let limits = &app.limits;
     let mut builder = http1::Builder::new();
     // Beyond hyper's own bound the heads of all requests would be read with the help of the heap, which costs some percent.
     if limits.headers_max > HEADERS_ON_STACK {
         builder.max_headers(limits.headers_max * HEAD_GRACE);
     }
     let connection = builder
-        .timer(TokioTimer::new())
+        .timer(HeadTimer(Arc::clone(app.rest())))
         .header_read_timeout(limits.request_read)
         .max_buf_size((limits.headers_bytes_max * HEAD_GRACE).max(64 * 1024))
         // A client that has sent its request and hangs up has still asked: its request is not dropped halfway.
         .half_close(true)
-        .serve_connection(TokioIo::new(socket), Connected { service, address });
+        .serve_connection(TokioIo::new(socket), Connected { app, address });
     if let Err(error) = watcher.watch(connection).await {
         tracing::debug!(%error, "a connection ended early");
     }
@@ -117,8 +107,7 @@ where
     type Future = Answering;
 
     fn call(&self, request: Request<B>) -> Answering {
-        let Service { app, router } = &self.service;
-        let app = Arc::clone(app);
+        let app = self.app.clone();
         if let Err(refusal) = check_head(&app, &request) {
             return Answering { answer: None, refused: Some(refusal), app };
         }
@@ -126,7 +115,7 @@ where
         if let Err(refusal) = app.limiter.take_address(peer.0, app.steady.now_ms()) {
             return Answering { answer: None, refused: Some(refusal), app };
         }
-        let answer = router::answer(Arc::clone(&app), Arc::clone(router), request.map(Body::new), peer.0);
+        let answer = router::answer(app.clone(), request.map(Body::new), peer.0);
         Answering { answer: Some(Box::pin(answer)), refused: None, app }
     }
 }
@@ -159,7 +148,7 @@ fn head_bytes(headers: &HeaderMap) -> usize {
 pub(crate) struct Answering {
     answer: Option<BoxFuture<'static, Response<Body>>>,
     refused: Option<Refusal>,
-    app: Arc<App>,
+    app: Share,
 }
 
 impl Future for Answering {

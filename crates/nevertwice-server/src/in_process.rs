@@ -13,9 +13,10 @@ use tokio::sync::mpsc;
 
 use crate::app::App;
 use crate::config::Config;
-use crate::connection::{Connected, Service};
+use crate::connection::Connected;
 use crate::error::StartError;
 use crate::server::Parts;
+use crate::share::Share;
 use crate::steward::Steward;
 
 /// The address under which the pages of payments would be reached.
@@ -44,8 +45,7 @@ impl InProcess {
         // Nobody waits for the end of what is under way: the simulator knows what it started.
         let (work, _) = mpsc::channel(1);
         let app = Arc::new(App::new(config, parts, &base_url, work)?);
-        let service = Service::new(Arc::clone(&app));
-        let connected = Connected { service, address: Ipv4Addr::LOCALHOST.into() };
+        let connected = Connected { app: Share::of(&app), address: Ipv4Addr::LOCALHOST.into() };
         Ok(Self { app, connected })
     }
 

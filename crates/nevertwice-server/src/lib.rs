@@ -10,6 +10,7 @@
 #![warn(missing_docs, unreachable_pub)]
 
 mod access;
+mod alarm;
 mod app;
 mod attempts;
 mod body;
@@ -52,6 +53,7 @@ mod router;
 mod routes;
 mod secret_file;
 mod server;
+mod share;
 mod socket;
 mod steward;
 mod tls;

@@ -1,7 +1,6 @@
 //! From the table of routes to whoever answers, and what happens around every handler.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use axum::body::{Body, HttpBody as _};
 use axum::http::request::Parts;
@@ -21,6 +20,7 @@ use crate::refusal::Refusal;
 use crate::refused::Asker;
 use crate::reply::Reply;
 use crate::routes::{Method, ROUTES, Route};
+use crate::share::Share;
 use crate::trace::Traced;
 
 /// The routes of one path, by their methods.
@@ -94,23 +94,22 @@ impl Router {
 }
 
 /// Answers a request that came from an address.
-pub(crate) async fn answer(app: Arc<App>, router: Arc<Router>, request: Request<Body>, peer: IpAddr) -> Response<Body> {
-    let (number, route) = match router.find(request.method(), request.uri().path()) {
+pub(crate) async fn answer(app: Share, request: Request<Body>, peer: IpAddr) -> Response<Body> {
+    let (number, route) = match app.router.find(request.method(), request.uri().path()) {
         Ok(found) => found,
         Err(refusal) => return refused(&app, refusal),
     };
     let is_head = request.method() == HttpMethod::HEAD;
     let started = Instant::now();
-    let metrics = Arc::clone(&app.metrics);
     let traced = app.steps.trace(request.headers());
     let span = Traced::span(traced.as_ref(), route.word);
-    let result = run(app, route, request, peer, traced.map(|traced| traced.caller)).instrument(span.clone()).await;
+    let result = run(app.clone(), route, request, peer, traced.map(|traced| traced.caller)).instrument(span.clone()).await;
     let outcome = match &result {
         Ok(reply) => Ok(reply.outcome()),
         Err(refusal) => Err(refusal.code()),
     };
     let took = started.elapsed();
-    metrics.requests.observe(number, outcome, took);
+    app.metrics.requests.observe(number, outcome, took);
     span.in_scope(|| {
         if outcome == Err(ErrorCode::InvariantBroken) {
             tracing::error!(endpoint = route.word, "a counter would have fallen below zero: somebody has to look");
@@ -137,7 +136,7 @@ fn without_body(response: Response<Body>) -> Response<Body> {
 }
 
 async fn run(
-    app: Arc<App>,
+    app: Share,
     route: &'static Route,
     request: Request<Body>,
     peer: IpAddr,
@@ -162,10 +161,10 @@ async fn run(
     if route.is_at_once {
         return (route.handle)(Box::new(Call { app, caller, origin: None, key: None, names, parts, body: Unread::new(body) })).await;
     }
-    let attempt = known_key.map(|key| app.attempts.begin(&caller.principal, key, app.clock.now_ms()));
+    let limited = app.clone();
+    let attempt = known_key.map(|key| limited.attempts.begin(&caller.principal, key, app.clock.now_ms()));
     let asker = Asker::known(route, &parts, &caller, known_key);
     let origin = if route.method == Method::Post { caller.origin(trace, route.traffic) } else { None };
-    let limited = Arc::clone(&app);
     // Held until the answer is there.
     let result = match limited.limiter.enter(&caller, limited.steady.now_ms()).await {
         Ok(_entered) => (route.handle)(Box::new(Call { app, caller, origin, key, names, parts, body: Unread::new(body) })).await,

@@ -15,7 +15,7 @@ use tokio::time::{Duration, MissedTickBehavior, interval, timeout};
 
 use crate::app::App;
 use crate::config::Config;
-use crate::connection::{self, Connector, Service};
+use crate::connection::{self, Connector};
 use crate::error::StartError;
 use crate::key_records::KeyParts;
 use crate::limits::{Connections, Place, SteadyClock};
@@ -181,7 +181,7 @@ impl Server {
         tokio::spawn(look_again(reloader, reload, stopped.clone()));
         let steward = tokio::spawn(Steward::new(Arc::clone(&app)).run(sweep, stopped.clone()));
         let connections = GracefulShutdown::new();
-        let connector = Connector { service: Service::new(Arc::clone(&app)), tls, stopped };
+        let connector = Connector { app: Arc::clone(&app), tls, stopped };
         let places = Arc::new(Semaphore::new(connections_max));
         let mut stop = std::pin::pin!(stop);
         loop {
@@ -202,7 +202,7 @@ impl Server {
         app.stopping.store(true, Ordering::Relaxed);
         drop(listener);
         stopping.send_replace(true);
-        let last_call = app.last_call.clone();
+        let last_call = Arc::clone(&app.last_call);
         let mut under_way = std::pin::pin!(async {
             connections.shutdown().await;
             // The handlers are gone, and so are their shares; what goes on without its client is waited for as well.
@@ -213,7 +213,7 @@ impl Server {
         });
         let mut drained = timeout(drain, &mut under_way).await;
         if drained.is_err() {
-            last_call.send_replace(true);
+            last_call.store(true, Ordering::Relaxed);
             drained = timeout(LAST_WORDS, under_way).await;
         }
         match drained {

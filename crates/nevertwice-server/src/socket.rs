@@ -6,7 +6,6 @@
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use nevertwice_api::ErrorCode;
@@ -17,6 +16,7 @@ use crate::app::App;
 use crate::connection::head_too_large;
 use crate::metrics::RouteNumber;
 use crate::refusal::Refusal;
+use crate::share::Share;
 
 /// The longest path and query that hyper reads, in bytes.
 const URI_BYTES_MAX: usize = 65_534;
@@ -29,7 +29,7 @@ const LINGER_BYTES_MAX: usize = 1 << 20;
 /// The socket of a connection.
 pub(crate) struct Socket<S> {
     stream: S,
-    app: Arc<App>,
+    app: Share,
     /// There once a head was refused; then nothing else is written any more.
     last: Option<LastAnswer>,
 }
@@ -43,7 +43,7 @@ struct LastAnswer {
 }
 
 impl<S> Socket<S> {
-    pub(crate) const fn new(stream: S, app: Arc<App>) -> Self {
+    pub(crate) const fn new(stream: S, app: Share) -> Self {
         Self { stream, app, last: None }
     }
 

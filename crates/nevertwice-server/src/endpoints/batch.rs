@@ -3,8 +3,6 @@
 //! All lines are submitted in order before the first answer is awaited; so they share fsyncs, and take effect in the order in
 //! which they stand. A line that is wrong touches no other.
 
-use std::sync::Arc;
-
 use nevertwice_api::wire::{BatchAnswer, Envelope, Order, PlaceOrder};
 use nevertwice_api::{Answer, BoxFuture, ErrorCode, Failure, Levels, Request, fingerprint};
 use nevertwice_core::{Command, IdempotencyKey, Intent, Origin, Position, ShardId};
@@ -34,9 +32,9 @@ struct Line<'a> {
 }
 
 /// A line on its way.
-struct UnderWay {
+struct UnderWay<'a> {
     key: Option<IdempotencyKey>,
-    attempt: Option<Attempt>,
+    attempt: Option<Attempt<'a>>,
     answer: Result<BoxFuture<'static, Result<Answer, Failure>>, Refusal>,
 }
 
@@ -51,7 +49,8 @@ pub(crate) async fn place(call: Box<Call>) -> Result<Reply, Refusal> {
     let bytes = body::read(&app, body.take(), &parts.headers, bytes_max).await?;
     let lines = lines(&bytes, limits.batch_lines_max)?;
     app.limiter.take_lines(&caller, lines.len(), app.steady.now_ms())?;
-    let under_way: Vec<UnderWay> = lines.into_iter().map(|line| submit(&app, &caller, origin.as_deref(), &market, levels, line)).collect();
+    let under_way: Vec<UnderWay<'_>> =
+        lines.into_iter().map(|line| submit(&app, &caller, origin.as_deref(), &market, levels, line)).collect();
     let deadline = Instant::now() + limits.answer_deadline;
     let mut out = Vec::with_capacity(under_way.len().saturating_mul(640));
     for UnderWay { key, attempt, answer } in under_way {
@@ -85,7 +84,7 @@ pub(crate) fn lines(bytes: &[u8], lines_max: usize) -> Result<Vec<&[u8]>, Refusa
     Ok(lines)
 }
 
-fn submit(app: &Arc<App>, caller: &Caller, origin: Option<&Origin>, market: &ShardId, levels: Levels, line: &[u8]) -> UnderWay {
+fn submit<'a>(app: &'a App, caller: &Caller, origin: Option<&Origin>, market: &ShardId, levels: Levels, line: &[u8]) -> UnderWay<'a> {
     let (key, request) = read_line(caller, market, levels, line, app.limits.batch_line_bytes_max);
     let mut attempt = None;
     let allowed = request.and_then(|mut request| {

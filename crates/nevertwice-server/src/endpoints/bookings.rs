@@ -1,7 +1,5 @@
 //! Bookings: the doors, and what comes after them.
 
-use std::sync::Arc;
-
 use axum::http::StatusCode;
 use nevertwice_api::{ErrorCode, wire};
 use nevertwice_core::{
@@ -42,7 +40,7 @@ pub(crate) async fn book(call: Box<Call>) -> Result<Reply, Refusal> {
     let CommandCall { app, levels, caller, .. } = call;
     let person = (caller.role == Role::Principal).then_some(caller.principal);
     let steps = {
-        let app = Arc::clone(&app);
+        let app = app.clone();
         async move { booking::book(&app, sale, command, levels, person).await }
     };
     let answer = app.see_through(steps).await?;
@@ -84,7 +82,7 @@ pub(crate) async fn confirm_payment(call: Box<Call>) -> Result<Reply, Refusal> {
     let body: wire::Confirm = call.body()?;
     let (name, id) = (sale.name.clone(), booking.to_string());
     let action = core::ConfirmPayment { booking, payment: read_payment(&body.payment)? };
-    let app = Arc::clone(&call.app);
+    let app = call.app.clone();
     // The alarm has to come even if whoever confirms does not wait for the answer.
     app.see_through(async move {
         let answer = decide::<wire::Confirmed>(&call, sale, &[name.as_str(), &id], action.into(), StatusCode::OK).await;
@@ -107,7 +105,7 @@ pub(crate) async fn release(call: Box<Call>) -> Result<Reply, Refusal> {
         (None, None) if call.caller.role == Role::Operator => None,
         _ => return Err(body::invalid("payment", "exactly one of `payment` and `booked_with` has to be there")),
     };
-    let app = Arc::clone(&call.app);
+    let app = call.app.clone();
     // Once its payment is closed, a booking has to be released: nobody could pay for it any more.
     app.see_through(async move { close_and_release(&call, sale, booking, owner).await }).await
 }

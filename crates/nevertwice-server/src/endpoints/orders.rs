@@ -15,7 +15,7 @@ pub(crate) async fn place(call: Box<Call>) -> Result<Reply, Refusal> {
     let action = convert::order(&call.body()?)?;
     call.caller.check_account(&action.account)?;
     let intent = call.intent(&["place_order", market.name.as_str()])?;
-    let answer = call.app.submit(market, call.of(intent, action), call.levels).await?;
+    let answer = call.submit(market, call.of(intent, action)).await?;
     let position = position(&answer);
     let envelope = envelope::<wire::Order>(answer)?;
     Ok(Reply::command(&envelope, StatusCode::CREATED, envelope.replayed)?.at(position))

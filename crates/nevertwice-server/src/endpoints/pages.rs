@@ -1,7 +1,5 @@
 //! Pages for people: the sandbox's, and one about each error code.
 
-use std::sync::Arc;
-
 use axum::http::StatusCode;
 use nevertwice_api::ErrorCode;
 use nevertwice_core::{BookingState, BookingView, PaymentId, Position, Query, ShardId, View};
@@ -46,7 +44,7 @@ pub(crate) async fn payment(call: Box<Call>) -> Result<Reply, Refusal> {
 }
 
 pub(crate) async fn pay(call: Box<Call>) -> Result<Reply, Refusal> {
-    let app = Arc::clone(&call.app);
+    let app = call.app.clone();
     // What was paid is confirmed, or its alarm raised, even if whoever paid has gone.
     app.see_through(async move { pay_and_confirm(&call).await }).await
 }

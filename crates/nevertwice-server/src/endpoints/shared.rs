@@ -35,7 +35,7 @@ pub(super) async fn submit<R: FromEntry>(
     fresh: StatusCode,
 ) -> Result<Reply, Refusal> {
     let smaller = convert::smaller(&action);
-    let answer = call.app.submit(shard, call.of(intent, action), call.levels).await?;
+    let answer = call.submit(shard, call.of(intent, action)).await?;
     let position = position(&answer);
     let envelope = envelope::<R>(answer).map_err(|refusal| match smaller {
         Some(next) if refusal.code() == ErrorCode::AmountTooLarge => refusal.but_next(next),

@@ -3,7 +3,6 @@
 //! They are counted in two cells, and the smaller count is the caller's: it is never too small, and too large only where both
 //! cells are shared with others who have requests under way.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::cells::{CELLS, Cells};
@@ -15,8 +14,8 @@ pub(super) struct InFlightTable {
 }
 
 /// One request under way, until it is dropped.
-pub(super) struct InFlight {
-    table: Arc<InFlightTable>,
+pub(super) struct InFlight<'a> {
+    table: &'a InFlightTable,
     cells: Cells,
 }
 
@@ -28,10 +27,10 @@ impl InFlightTable {
     }
 
     /// Counts one more, if the caller has fewer than may be.
-    pub(super) fn enter(self: &Arc<Self>, cells: Cells) -> Option<InFlight> {
+    pub(super) fn enter(&self, cells: Cells) -> Option<InFlight<'_>> {
         let under_way = self.each(cells).map(|cell| cell.fetch_add(1, Relaxed)).min().unwrap_or(0);
         // Dropped, it is not counted any more.
-        let entered = InFlight { table: Arc::clone(self), cells };
+        let entered = InFlight { table: self, cells };
         (under_way < self.max).then_some(entered)
     }
 
@@ -44,7 +43,7 @@ impl InFlightTable {
     }
 }
 
-impl Drop for InFlight {
+impl Drop for InFlight<'_> {
     fn drop(&mut self) {
         for cell in self.table.each(self.cells) {
             cell.fetch_sub(1, Relaxed);
@@ -59,7 +58,7 @@ mod tests {
 
     #[test]
     fn so_many_at_once_and_again_when_they_are_done() {
-        let (table, seed) = (Arc::new(InFlightTable::new(3)), Seed::default());
+        let (table, seed) = (InFlightTable::new(3), Seed::default());
         let ann = seed.cells("ann");
         let mut entered: Vec<_> = (0..3).map(|_| table.enter(ann).expect("there is room")).collect();
         assert!(table.enter(ann).is_none() && table.enter(ann).is_none());
@@ -73,7 +72,7 @@ mod tests {
 
     #[test]
     fn callers_without_number_take_no_place_of_another() {
-        let (table, seed) = (Arc::new(InFlightTable::new(4)), Seed::default());
+        let (table, seed) = (InFlightTable::new(4), Seed::default());
         let strangers: Vec<_> = (0..20_000).filter_map(|number| table.enter(seed.cells(("stranger", number)))).collect();
         assert!(strangers.len() > 19_900, "{}", strangers.len());
         let others = (0..1_000).filter(|number| table.enter(seed.cells(("other", *number))).is_some()).count();

@@ -1,7 +1,6 @@
 //! All bounds of callers together.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use nevertwice_api::ErrorCode;
 use nevertwice_core::Principal;
@@ -51,12 +50,12 @@ impl Kind {
 #[derive(Default)]
 struct Tables {
     rate: Option<RateTable>,
-    in_flight: Option<Arc<InFlightTable>>,
+    in_flight: Option<InFlightTable>,
 }
 
 impl Tables {
     fn new(bounds: Bounds) -> Self {
-        let in_flight = bounds.in_flight_max.map(|max| Arc::new(InFlightTable::new(max)));
+        let in_flight = bounds.in_flight_max.map(InFlightTable::new);
         Self { rate: bounds.rate.map(RateTable::new), in_flight }
     }
 
@@ -70,7 +69,7 @@ impl Tables {
         rate.take(cells, count, now).map_err(|wait| rate_limited(kind, wait))
     }
 
-    fn enter(&self, kind: Kind, cells: Cells) -> Result<Option<InFlight>, Refusal> {
+    fn enter(&self, kind: Kind, cells: Cells) -> Result<Option<InFlight<'_>>, Refusal> {
         let Some(in_flight) = &self.in_flight else { return Ok(None) };
         in_flight.enter(cells).map(Some).ok_or_else(|| in_flight_limited(kind, in_flight.max()))
     }
@@ -82,13 +81,13 @@ pub(crate) struct Limiter {
     address: Tables,
     credential: Tables,
     principal: Tables,
-    turns: Arc<Turns>,
+    turns: Turns,
 }
 
 /// A request that was let in, until it is dropped.
-pub(crate) struct Entered {
-    _in_flight: [Option<InFlight>; 3],
-    _turn: Turn,
+pub(crate) struct Entered<'a> {
+    _in_flight: [Option<InFlight<'a>>; 3],
+    _turn: Turn<'a>,
 }
 
 impl Limiter {
@@ -117,7 +116,7 @@ impl Limiter {
 
     /// Lets a request in: it asks not too often, not too much at once, and it is its turn. Operators are bounded by the
     /// server's own maximum alone.
-    pub(crate) async fn enter(&self, caller: &Caller, now_ms: i64) -> Result<Entered, Refusal> {
+    pub(crate) async fn enter(&self, caller: &Caller, now_ms: i64) -> Result<Entered<'_>, Refusal> {
         let in_flight = if caller.role == Role::Operator { [None, None, None] } else { self.bound(caller, now_ms)? };
         let turn = self.turns.enter(caller.role == Role::Operator, || self.waiter(caller)).await.ok_or_else(too_many)?;
         Ok(Entered { _in_flight: in_flight, _turn: turn })
@@ -140,7 +139,7 @@ impl Limiter {
         self.principal.take(Kind::Principal, self.seed.cells(principal.as_str()), 1, now_ms)
     }
 
-    fn bound(&self, caller: &Caller, now_ms: i64) -> Result<[Option<InFlight>; 3], Refusal> {
+    fn bound(&self, caller: &Caller, now_ms: i64) -> Result<[Option<InFlight<'_>>; 3], Refusal> {
         let mut in_flight = [None, None, None];
         let [of_address, of_credential, of_principal] = &mut in_flight;
         if self.address.in_flight.is_some() {

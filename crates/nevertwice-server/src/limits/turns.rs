@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::AcqRel, Ordering::Acquire};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 use tokio::time::{Duration, timeout};
@@ -46,8 +46,8 @@ pub(crate) struct Turns {
 }
 
 /// A place among the requests under way, until it is dropped.
-pub(crate) struct Turn {
-    turns: Arc<Turns>,
+pub(crate) struct Turn<'a> {
+    turns: &'a Turns,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +68,8 @@ impl Counts {
 }
 
 impl Turns {
-    pub(crate) fn new(options: TurnsOptions) -> Arc<Self> {
-        Arc::new(Self { options, counts: AtomicU64::new(0), queue: Mutex::default() })
+    pub(crate) fn new(options: TurnsOptions) -> Self {
+        Self { options, counts: AtomicU64::new(0), queue: Mutex::default() }
     }
 
     /// How many requests are under way, and how many wait.
@@ -80,9 +80,9 @@ impl Turns {
 
     /// Takes a place, at once or in turn; `None` if too many wait, or the wait took too long.
     /// `waiter` is asked only if there is a wait.
-    pub(crate) async fn enter(self: &Arc<Self>, is_operator: bool, waiter: impl FnOnce() -> Waiter) -> Option<Turn> {
+    pub(crate) async fn enter(&self, is_operator: bool, waiter: impl FnOnce() -> Waiter) -> Option<Turn<'_>> {
         match self.go(is_operator, false) {
-            Step::Entered => Some(Turn { turns: Arc::clone(self) }),
+            Step::Entered => Some(Turn { turns: self }),
             Step::Full | Step::Wait => self.wait(is_operator, waiter()).await,
         }
     }
@@ -113,7 +113,7 @@ impl Turns {
         }
     }
 
-    async fn wait(self: &Arc<Self>, is_operator: bool, waiter: Waiter) -> Option<Turn> {
+    async fn wait(&self, is_operator: bool, waiter: Waiter) -> Option<Turn<'_>> {
         let (mut waiting, granted) = {
             let mut queue = self.queue();
             // Operators have a line of their own.
@@ -122,18 +122,18 @@ impl Turns {
                 return None;
             }
             match self.go(is_operator, true) {
-                Step::Entered => return Some(Turn { turns: Arc::clone(self) }),
+                Step::Entered => return Some(Turn { turns: self }),
                 Step::Full => return None,
                 Step::Wait => {}
             }
             let (grant, granted) = oneshot::channel();
-            (Waiting { turns: Arc::clone(self), waiter, ticket: queue.push(waiter, grant), is_settled: false }, granted)
+            (Waiting { turns: self, waiter, ticket: queue.push(waiter, grant), is_settled: false }, granted)
         };
         let in_time = timeout(self.options.wait, granted).await;
         // Whoever is not in the queue any more has been given a place, even if it has not heard of it.
         let has_place = waiting.settle();
         drop(in_time);
-        has_place.then(|| Turn { turns: Arc::clone(self) })
+        has_place.then(|| Turn { turns: self })
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -180,7 +180,7 @@ impl Turns {
     }
 }
 
-impl Drop for Turn {
+impl Drop for Turn<'_> {
     fn drop(&mut self) {
         self.turns.leave();
     }
@@ -193,15 +193,15 @@ enum Step {
 }
 
 /// Somebody in the queue, until it has a place or gives up.
-struct Waiting {
-    turns: Arc<Turns>,
+struct Waiting<'a> {
+    turns: &'a Turns,
     /// Absent for operators.
     waiter: Option<Waiter>,
     ticket: u64,
     is_settled: bool,
 }
 
-impl Waiting {
+impl Waiting<'_> {
     /// Ends the waiting, and tells whether there is a place.
     fn settle(&mut self) -> bool {
         self.is_settled = true;
@@ -214,7 +214,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         // Whoever asked has gone meanwhile.
         if !self.is_settled && self.settle() {
@@ -292,17 +292,19 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use tokio::task::yield_now;
 
     use super::*;
 
-    fn turns(under_way_max: u32, reserved: u32, waiting_max: u32) -> Arc<Turns> {
-        Turns::new(TurnsOptions { under_way_max, reserved, waiting_max, wait: Duration::from_secs(1) })
+    // Tasks of their own wait for turns: these are there for good.
+    fn turns(under_way_max: u32, reserved: u32, waiting_max: u32) -> &'static Turns {
+        Box::leak(Box::new(Turns::new(TurnsOptions { under_way_max, reserved, waiting_max, wait: Duration::from_secs(1) })))
     }
 
     /// Asks in a task of its own, which stands in the queue once this is done.
-    async fn ask(turns: &Arc<Turns>, who: Option<(u64, u64)>) -> tokio::task::JoinHandle<Option<Turn>> {
-        let turns = Arc::clone(turns);
+    async fn ask(turns: &'static Turns, who: Option<(u64, u64)>) -> tokio::task::JoinHandle<Option<Turn<'static>>> {
         let waiter = move || who.map_or(Waiter { credential: 0, caller: 0 }, |(credential, caller)| Waiter { credential, caller });
         let asked = tokio::spawn(async move { turns.enter(who.is_none(), waiter).await });
         yield_now().await;
@@ -312,11 +314,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn those_who_wait_take_turns() {
         let turns = turns(1, 0, 100);
-        let mut place = ask(&turns, Some((9, 9))).await.await.expect("it ends well");
+        let mut place = ask(turns, Some((9, 9))).await.await.expect("it ends well");
         let mut asked = Vec::new();
         // One credential floods for two principals; others come later, with one request each.
         for (credential, caller) in [(1, 1), (1, 1), (1, 1), (1, 2), (2, 1), (3, 1)] {
-            asked.push(((credential, caller), ask(&turns, Some((credential, caller))).await));
+            asked.push(((credential, caller), ask(turns, Some((credential, caller))).await));
         }
         assert_eq!(turns.counts(), (1, 6));
         let mut order = Vec::new();
@@ -340,12 +342,12 @@ mod tests {
         let turns = turns(3, 1, 100);
         let mut places = Vec::new();
         for _ in 0..2 {
-            places.push(ask(&turns, Some((1, 1))).await.await.expect("it ends well").expect("a place"));
+            places.push(ask(turns, Some((1, 1))).await.await.expect("it ends well").expect("a place"));
         }
-        let ordinary = ask(&turns, Some((2, 1))).await;
+        let ordinary = ask(turns, Some((2, 1))).await;
         assert_eq!(turns.counts(), (2, 1), "the third place is for operators");
-        let operator = ask(&turns, None).await.await.expect("it ends well").expect("a place");
-        let second = ask(&turns, None).await;
+        let operator = ask(turns, None).await.await.expect("it ends well").expect("a place");
+        let second = ask(turns, None).await;
         assert_eq!(turns.counts(), (3, 2));
         drop(places.pop());
         let second = second.await.expect("it ends well").expect("an operator goes first");
@@ -361,15 +363,15 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_wait_is_bounded_and_so_is_the_number_that_wait() {
         let turns = turns(1, 0, 8);
-        let place = ask(&turns, Some((1, 1))).await.await.expect("it ends well").expect("a place");
-        let (first, second) = (ask(&turns, Some((1, 1))).await, ask(&turns, Some((1, 2))).await);
-        assert!(ask(&turns, Some((1, 3))).await.await.expect("it ends well").is_none(), "a fourth of the queue for each credential");
+        let place = ask(turns, Some((1, 1))).await.await.expect("it ends well").expect("a place");
+        let (first, second) = (ask(turns, Some((1, 1))).await, ask(turns, Some((1, 2))).await);
+        assert!(ask(turns, Some((1, 3))).await.await.expect("it ends well").is_none(), "a fourth of the queue for each credential");
         let mut others = Vec::new();
         for credential in 2..=7 {
-            others.push(ask(&turns, Some((credential, 1))).await);
+            others.push(ask(turns, Some((credential, 1))).await);
         }
         assert_eq!(turns.counts(), (1, 8));
-        assert!(ask(&turns, Some((8, 1))).await.await.expect("it ends well").is_none(), "the queue is full");
+        assert!(ask(turns, Some((8, 1))).await.await.expect("it ends well").is_none(), "the queue is full");
         tokio::time::advance(Duration::from_millis(1_001)).await;
         for asked in [first, second].into_iter().chain(others) {
             assert!(asked.await.expect("it ends well").is_none(), "it took too long");
@@ -382,16 +384,16 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_has_gone_gives_back_what_it_was_given() {
         let turns = turns(1, 0, 8);
-        let place = ask(&turns, Some((1, 1))).await.await.expect("it ends well").expect("a place");
-        let (gone, next) = (ask(&turns, Some((1, 1))).await, ask(&turns, Some((1, 1))).await);
+        let place = ask(turns, Some((1, 1))).await.await.expect("it ends well").expect("a place");
+        let (gone, next) = (ask(turns, Some((1, 1))).await, ask(turns, Some((1, 1))).await);
         // Its turn comes, and before it hears of that it is gone.
         drop(place);
         gone.abort();
         assert!(gone.await.is_err());
         assert!(next.await.expect("it ends well").is_some());
         assert_eq!(turns.counts(), (0, 0));
-        let place = ask(&turns, Some((1, 1))).await.await.expect("it ends well").expect("a place");
-        let gone = ask(&turns, Some((1, 1))).await;
+        let place = ask(turns, Some((1, 1))).await.await.expect("it ends well").expect("a place");
+        let gone = ask(turns, Some((1, 1))).await;
         gone.abort();
         assert!(gone.await.is_err());
         assert_eq!(turns.counts(), (1, 0), "it does not wait any more");
@@ -401,7 +403,8 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
     async fn no_place_is_lost_and_none_is_given_twice() {
-        let turns = Turns::new(TurnsOptions { under_way_max: 3, reserved: 1, waiting_max: 64, wait: Duration::from_secs(60) });
+        let options = TurnsOptions { under_way_max: 3, reserved: 1, waiting_max: 64, wait: Duration::from_secs(60) };
+        let turns = Arc::new(Turns::new(options));
         let under_way = Arc::new(AtomicU64::new(0));
         let tasks: Vec<_> = (0..16_u64)
             .map(|number| {

@@ -88,6 +88,14 @@ impl<const N: usize> Histogram<N> {
         self.observe(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
     }
 
+    /// Counts what another has counted as well.
+    pub(super) fn add(&self, other: &Self) {
+        let mine = self.buckets.iter().chain([&self.beyond, &self.sum]);
+        for (mine, others) in mine.zip(other.buckets.iter().chain([&other.beyond, &other.sum])) {
+            mine.fetch_add(others.load(Relaxed), Relaxed);
+        }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.sum.load(Relaxed) == 0
     }

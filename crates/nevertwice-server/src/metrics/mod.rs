@@ -11,6 +11,7 @@ mod machine;
 mod registry;
 mod requests;
 mod scrape;
+mod stripes;
 mod sweeps;
 mod watched;
 

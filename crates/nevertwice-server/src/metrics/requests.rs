@@ -8,6 +8,7 @@ use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 
 use super::histogram::TimeHistogram;
+use super::stripes::Stripes;
 use crate::reply::Outcome;
 use crate::routes::ROUTES;
 
@@ -34,7 +35,10 @@ impl RouteNumber {
 /// Outcomes that are no problem, in the order of `Outcome`.
 const FINE: [&str; 4] = ["served", "accepted", "replayed", "feigned"];
 
-pub(crate) struct Requests(Vec<Endpoint>);
+#[derive(Default)]
+pub(crate) struct Requests(Stripes<Endpoints>);
+
+struct Endpoints(Vec<Endpoint>);
 
 struct Endpoint {
     fine: [AtomicU64; FINE.len()],
@@ -43,7 +47,7 @@ struct Endpoint {
     took: TimeHistogram,
 }
 
-impl Default for Requests {
+impl Default for Endpoints {
     fn default() -> Self {
         let endpoint = || Endpoint {
             fine: std::array::from_fn(|_| AtomicU64::new(0)),
@@ -56,40 +60,44 @@ impl Default for Requests {
 
 impl Requests {
     pub(crate) fn observe(&self, number: RouteNumber, outcome: Result<Outcome, ErrorCode>, took: Duration) {
-        self.count(number, outcome);
-        if let Some(endpoint) = self.0.get(number.0) {
-            endpoint.took.observe_time(took);
-        }
+        let Some(endpoint) = self.0.mine().0.get(number.0) else { return };
+        endpoint.count(outcome);
+        endpoint.took.observe_time(took);
     }
 
     pub(crate) fn count(&self, RouteNumber(number): RouteNumber, outcome: Result<Outcome, ErrorCode>) {
-        let Some(endpoint) = self.0.get(number) else { return };
-        let counter = match outcome {
-            Ok(outcome) => endpoint.fine.get(outcome as usize),
-            Err(code) => endpoint.refused.get(code as usize),
-        };
-        if let Some(counter) = counter {
-            counter.fetch_add(1, Relaxed);
+        if let Some(endpoint) = self.0.mine().0.get(number) {
+            endpoint.count(outcome);
         }
+    }
+
+    /// One endpoint, as each thread counted it.
+    fn endpoint(&self, number: usize) -> impl Iterator<Item = &Endpoint> {
+        self.0.all().filter_map(move |endpoints| endpoints.0.get(number))
+    }
+
+    /// All endpoints, as each thread counted them.
+    fn endpoints(&self) -> impl Iterator<Item = &Endpoint> {
+        self.0.all().flat_map(|endpoints| &endpoints.0)
     }
 
     /// How many answers had that code, at all endpoints. Each answer counts once, however many of its steps were refused.
     pub(super) fn refused_with(&self, code: ErrorCode) -> u64 {
-        self.0.iter().filter_map(|endpoint| endpoint.refused.get(code as usize)).map(|counter| counter.load(Relaxed)).sum()
+        self.endpoints().filter_map(|endpoint| endpoint.refused.get(code as usize)).map(|counter| counter.load(Relaxed)).sum()
     }
 
     /// How many answers were fine in that way, at all endpoints; lines of batches count each by itself.
     pub(super) fn fine(&self, outcome: Outcome) -> u64 {
-        self.0.iter().map(|endpoint| endpoint.fine[outcome as usize].load(Relaxed)).sum()
+        self.endpoints().map(|endpoint| endpoint.fine[outcome as usize].load(Relaxed)).sum()
     }
 
     pub(super) fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> std::fmt::Result {
         let mut counts = encoder.encode_descriptor("nevertwice_requests", "Requests by endpoint and outcome", None, MetricType::Counter)?;
-        for (number, endpoint) in self.0.iter().enumerate() {
-            let fine = FINE.iter().copied().zip(&endpoint.fine);
-            let refused = ErrorCode::ALL.iter().map(|code| code.code()).zip(endpoint.refused.iter());
-            for (outcome, counter) in fine.chain(refused) {
-                let count = counter.load(Relaxed);
+        for number in 0..=RouteNumber::BATCH_LINE.0 {
+            let fine = FINE.iter().enumerate().map(|(place, word)| (*word, self.sum(number, |endpoint| endpoint.fine.get(place))));
+            let refused =
+                ErrorCode::ALL.iter().map(|code| (code.code(), self.sum(number, |endpoint| endpoint.refused.get(*code as usize))));
+            for (outcome, count) in fine.chain(refused) {
                 if count > 0 {
                     let labels = [("endpoint", RouteNumber(number).word()), ("outcome", outcome)];
                     counts.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
@@ -102,9 +110,29 @@ impl Requests {
             None,
             MetricType::Histogram,
         )?;
-        for (number, endpoint) in self.0.iter().enumerate().filter(|(_, endpoint)| !endpoint.took.is_empty()) {
-            endpoint.took.encode(times.encode_family(&[("endpoint", RouteNumber(number).word())])?)?;
+        for number in 0..=RouteNumber::BATCH_LINE.0 {
+            let took = TimeHistogram::default();
+            self.endpoint(number).for_each(|endpoint| took.add(&endpoint.took));
+            if !took.is_empty() {
+                took.encode(times.encode_family(&[("endpoint", RouteNumber(number).word())])?)?;
+            }
         }
         Ok(())
+    }
+
+    fn sum(&self, number: usize, counter: impl Fn(&Endpoint) -> Option<&AtomicU64>) -> u64 {
+        self.endpoint(number).filter_map(counter).map(|counter| counter.load(Relaxed)).sum()
+    }
+}
+
+impl Endpoint {
+    fn count(&self, outcome: Result<Outcome, ErrorCode>) {
+        let counter = match outcome {
+            Ok(outcome) => self.fine.get(outcome as usize),
+            Err(code) => self.refused.get(code as usize),
+        };
+        if let Some(counter) = counter {
+            counter.fetch_add(1, Relaxed);
+        }
     }
 }
