@@ -198,6 +198,7 @@ const FURNITURE: &[(&str, &str)] = &[
     ("/v1/sales", r#"{"sale":"final","levels":[{"level":"north","cap":2}],"total_cap":3,"opens_at":1000,"closes_at":4000000000000}"#),
     ("/v1/sales/final/candidates", r#"{"candidates":[{"code":"A1"},{"code":"B2"}]}"#),
     ("/v1/sales/final/open", r#"{"open":true}"#),
+    ("/v1/keys/register", r#"{"key":"k","owner":"5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a","request":"{}"}"#),
 ];
 
 /// An instant in an hour, in milliseconds.

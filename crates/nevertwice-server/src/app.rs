@@ -18,6 +18,7 @@ use crate::config::{Config, Networks};
 use crate::convert;
 use crate::error::StartError;
 use crate::hosts::Hosts;
+use crate::key_records::KeyRecords;
 use crate::limits::Limiter;
 use crate::machine::{Machine, ThisMachine};
 use crate::metrics::Metrics;
@@ -33,6 +34,8 @@ const JOURNAL_READS_MAX: usize = 2;
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
     pub(crate) body_bytes_max: usize,
+    /// Of a call that brings an answer to be kept with a key.
+    pub(crate) answer_call_bytes_max: usize,
     pub(crate) batch_lines_max: usize,
     pub(crate) batch_line_bytes_max: usize,
     pub(crate) headers_bytes_max: usize,
@@ -46,6 +49,8 @@ pub(crate) struct App {
     pub(crate) backend: Arc<dyn Backend>,
     /// Where the journal is, if the backend has one that can be copied.
     pub(crate) journal: Option<Arc<dyn JournalHost>>,
+    /// The records of keys.
+    pub(crate) keys: KeyRecords,
     /// What this server is as long as it is not promoted.
     pub(crate) standby: Option<Arc<Standby>>,
     /// How many read its files at a time.
@@ -105,6 +110,7 @@ impl App {
             explaining: Semaphore::new(1),
             backend: parts.backend,
             journal: parts.journal,
+            keys: KeyRecords::open(config, parts.keys, &parts.clock, &parts.metrics)?,
             standby: parts.standby,
             journal_reads: Arc::new(Semaphore::new(JOURNAL_READS_MAX)),
             metrics: parts.metrics,

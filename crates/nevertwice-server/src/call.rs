@@ -81,6 +81,16 @@ impl Call {
         self.parameters(&[]).map(|_| ())
     }
 
+    /// Reads a call that owner and generation tell from others, and that has no key therefore: its body, and the levels that it asks for.
+    pub(crate) async fn fenced<T: serde::de::DeserializeOwned>(&self, bytes_max: usize) -> Result<(T, Levels), Refusal> {
+        self.no_parameters()?;
+        let headers = &self.parts.headers;
+        let levels = intent::ack_levels(headers)?;
+        body::check_media_type(headers, &["application/json"])?;
+        let bytes = body::read(&self.app, self.body.take(), headers, bytes_max).await?;
+        Ok((body::parse(&bytes)?, levels))
+    }
+
     /// Reads the rest of a command: the headers that make it an intent, and its body.
     pub(crate) async fn command(mut self: Box<Self>) -> Result<CommandCall, Refusal> {
         self.no_parameters()?;

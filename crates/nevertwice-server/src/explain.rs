@@ -19,13 +19,15 @@ pub struct Known<'a> {
     pub remembered: &'a [(ShardId, Position)],
     /// What the journal has.
     pub finding: &'a Finding,
+    /// What the store of keys has, where it was asked.
+    pub record: Option<wire::KeyRecord>,
 }
 
 /// Puts it together.
 #[must_use]
 pub fn explain(known: Known<'_>) -> wire::Explanation {
     let says = says(&known);
-    let Known { principal, key, attempts, remembered, finding } = known;
+    let Known { principal, key, attempts, remembered, finding, record } = known;
     wire::Explanation {
         principal: principal.to_string(),
         key: key.to_string(),
@@ -34,6 +36,7 @@ pub fn explain(known: Known<'_>) -> wire::Explanation {
         found: finding.found.iter().map(|found| tell(found, is_remembered(remembered, found))).collect(),
         is_cut: finding.is_cut,
         journal: wire::JournalRead { first_batch: finding.first_batch, read_to: finding.read_to, is_read_to_end: finding.is_read_to_end() },
+        key_record: record,
     }
 }
 
@@ -42,11 +45,12 @@ fn is_remembered(remembered: &[(ShardId, Position)], found: &Found) -> bool {
 }
 
 fn says(known: &Known<'_>) -> String {
-    let Known { attempts, remembered, finding, .. } = known;
-    let mut says = match finding.found.as_slice() {
-        [] => nothing(finding, attempts),
-        [found] => one(found, is_remembered(remembered, found)),
-        [.., last] => format!(
+    let Known { attempts, remembered, finding, record, .. } = known;
+    let mut says = match (finding.found.as_slice(), record) {
+        ([], Some(_)) => String::from("No market and no sale has an entry with this key."),
+        ([], None) => nothing(finding, attempts),
+        ([found], _) => one(found, is_remembered(remembered, found)),
+        ([.., last], _) => format!(
             "{} entries were made with this key, in other markets or sales, or after its memory had ended; of the last one: {}",
             finding.found.len(),
             one(last, is_remembered(remembered, last))
@@ -55,7 +59,28 @@ fn says(known: &Known<'_>) -> String {
     if !finding.is_read_to_end() {
         says.push_str(" The journal was not read to its end, so something that came later may be missing here.");
     }
+    if let Some(record) = record {
+        says.push(' ');
+        says.push_str(guarded(record));
+    }
     says
+}
+
+/// What a record of a key says about the request that it guards.
+const fn guarded(record: &wire::KeyRecord) -> &'static str {
+    match (record.state, record.is_lapsed, record.is_kept) {
+        (wire::KeyState::Free, ..) => {
+            "As a key of somebody's own guard it is free: it was given back, so nothing has happened, and a retry runs."
+        }
+        (wire::KeyState::InProgress, false, _) => "As a key of somebody's own guard it is being worked on: a retry is told to wait.",
+        (wire::KeyState::InProgress, true, _) => {
+            "As a key of somebody's own guard it was worked on, the lease ended, and nobody knows what became of it: find out, then complete or release it."
+        }
+        (wire::KeyState::Completed, _, Some(false)) => {
+            "As a key of somebody's own guard it is used: the request was carried out once, and its answer was not kept."
+        }
+        (wire::KeyState::Completed, ..) => "As a key of somebody's own guard it has its answer, which a retry gets again.",
+    }
 }
 
 fn one(found: &Found, is_remembered: bool) -> String {

@@ -1,4 +1,4 @@
-//! The HTTP server of nevertwice: the API of markets and sales, the sandbox of payments, the steward, and configuration.
+//! The HTTP server of nevertwice: the API of markets, sales and keys, the sandbox of payments, the steward, and configuration.
 //!
 //! It is the only place that knows every backend, and it holds no decision: what a command may do is decided in
 //! `nevertwice-core`, where it is made durable is the backend's business, and what answers look like is `nevertwice-api`'s.
@@ -33,6 +33,7 @@ mod hosts;
 #[cfg(feature = "stepped")]
 mod in_process;
 mod intent;
+mod key_records;
 mod limits;
 mod local;
 mod machine;
@@ -50,6 +51,7 @@ mod remote;
 mod reply;
 mod router;
 mod routes;
+mod secret_file;
 mod server;
 mod share;
 mod socket;
@@ -70,10 +72,11 @@ pub use error::StartError;
 pub use explain::{Known, explain};
 #[cfg(feature = "stepped")]
 pub use in_process::{InProcess, Sweeper};
+pub use key_records::{KeyParts, LocalKeys};
 pub use limits::SteadyClock;
 pub use local::{open_local, open_standby};
 pub use machine::{DiskSpace, Machine, Readings, ThisMachine};
-pub use metrics::Metrics;
+pub use metrics::{KEY_OUTCOMES, Metrics};
 pub use openapi::document as openapi_document;
 pub use payment::{Closed, GatewayError, PaymentGateway, PaymentStatus, Session};
 pub use person_secret::{

@@ -5,7 +5,7 @@ use nevertwice_api::BoxFuture;
 
 use crate::access::Access;
 use crate::call::Call;
-use crate::endpoints::{acks, batch, bookings, history, instruments, journal, markets, orders, pages, sales, standby, status};
+use crate::endpoints::{acks, batch, bookings, history, instruments, journal, keys, markets, orders, pages, sales, standby, status};
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 
@@ -71,6 +71,8 @@ pub struct Route {
     pub query: &'static [(&'static str, &'static str)],
     /// Whether it demands an idempotency key.
     pub keyed: bool,
+    /// Whether its calls are told apart by key, owner and generation in their bodies: an idempotency key would guard the guard.
+    pub fenced: bool,
     /// Whether it is the traffic of people, orders and bookings, and not what operators do.
     pub traffic: bool,
     /// Whether it is answered however much the server has to do; it takes no time.
@@ -99,6 +101,7 @@ impl Route {
             status: 200,
             query: &[],
             keyed: false,
+            fenced: false,
             traffic: false,
             is_at_once: false,
             reaches_gateway: false,
@@ -132,6 +135,10 @@ impl Route {
 
     const fn carries_traffic(self) -> Self {
         Self { traffic: true, ..self }
+    }
+
+    const fn fenced(self) -> Self {
+        Self { keyed: false, fenced: true, traffic: true, ..self }
     }
 
     const fn at_once(self) -> Self {
@@ -296,6 +303,30 @@ pub(crate) static ROUTES: &[Route] = &[
         .says("Waits until a position of a sale has reached a level, and tells all that it has reached")
         .asks(&[("level", "the level to wait for; `decided` if absent")])
         .shows("AckLevels"),
+    Route::post("/v1/keys/register", "register_key", Service, |call| Box::pin(keys::register(call)))
+        .says("Claims a key for an attempt at what it guards, or tells what is known of it: an answer, or a claim of somebody else")
+        .takes("RegisterKey")
+        .shows("KeyRegistered")
+        .fenced(),
+    Route::post("/v1/keys/complete", "complete_key", Service, |call| Box::pin(keys::complete(call)))
+        .says("Answers a claimed key, for as long as it is remembered")
+        .takes("CompleteKey")
+        .shows("KeyCompleted")
+        .fenced(),
+    Route::post("/v1/keys/renew", "renew_lease", Service, |call| Box::pin(keys::renew(call)))
+        .says("Moves the end of a claim's lease; an operator need not name the owner")
+        .takes("RenewLease")
+        .shows("LeaseRenewed")
+        .fenced(),
+    Route::post("/v1/keys/release", "release_key", Service, |call| Box::pin(keys::release(call)))
+        .says("Gives a claimed key back, because nothing has happened; an operator need not name the owner")
+        .takes("ReleaseKey")
+        .shows("KeyReleased")
+        .fenced(),
+    Route::get("/v1/keys/inspect", "inspect_key", Principal, |call| Box::pin(keys::inspect(call)))
+        .says("What is kept of a key: its state, owner, generation and times, and never the answer's bytes")
+        .asks(&[("key", "the idempotency key"), ("scope", "its scope, if it has one")])
+        .shows("KeyRecord"),
     Route::get("/v1/journal", "show_journal", Operator, |call| Box::pin(journal::list(call)))
         .says("What there is of the journal, and who reads it")
         .shows("JournalListing"),
@@ -322,6 +353,7 @@ pub(crate) static ROUTES: &[Route] = &[
             ("principal", "whose intent"),
             ("key", "its idempotency key"),
             ("shard", "in this market or sale alone, as `market/NAME` or `sale/NAME`; in all if absent"),
+            ("scope", "of a key of somebody's own guard; none if absent"),
         ])
         .shows("Explanation"),
     Route::get("/v1/standby", "show_standby", Operator, |call| Box::pin(standby::show(call)))

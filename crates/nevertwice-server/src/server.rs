@@ -17,6 +17,7 @@ use crate::app::App;
 use crate::config::Config;
 use crate::connection::{self, Connector};
 use crate::error::StartError;
+use crate::key_records::KeyParts;
 use crate::limits::{Connections, Place, SteadyClock};
 use crate::machine::Machine;
 use crate::metrics::Metrics;
@@ -39,6 +40,8 @@ pub struct Parts {
     pub journal: Option<Arc<dyn JournalHost>>,
     /// What the backend is, if it is a standby: then it tells how it is, and can be promoted.
     pub standby: Option<Arc<Standby>>,
+    /// Where records of keys are; in this process's memory if absent.
+    pub keys: Option<KeyParts>,
     /// What is counted; give the same to the backend as its observer.
     pub metrics: Arc<Metrics>,
     /// Where instants come from.
@@ -61,6 +64,7 @@ impl Parts {
             backend,
             journal: None,
             standby: None,
+            keys: None,
             metrics: Arc::new(Metrics::new()),
             clock: Arc::new(SystemClock),
             steady: Arc::new(SteadyClock::default()),
@@ -130,6 +134,9 @@ impl Server {
         }
         if tls.is_none() && !addr.ip().is_loopback() {
             tracing::warn!(%addr, "without TLS: keys and answers can be read on their way; set `tls_certificate` and `tls_key`, or let a proxy do it");
+        }
+        if !app.keys.outlive_process() {
+            tracing::warn!("records of keys are held in memory alone: after a restart nobody knows which requests were carried out");
         }
         Ok(Self {
             listener,

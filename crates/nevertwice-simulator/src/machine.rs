@@ -64,7 +64,6 @@ impl Machine {
             operator_key: Some(Secret::new(OPERATOR_KEY)),
             service_key: Some(Secret::new(SERVICE_KEY)),
             retention_ms: plan.workload.retention_ms,
-            lease_ms: 1,
             hold_ms,
             sweep_ms: u64::try_from(hold_ms / 4).unwrap_or(10).max(10),
             closing_grace_ms: plan.server.grace_ms,

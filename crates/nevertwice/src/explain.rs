@@ -12,6 +12,7 @@ use nevertwice_local::inspect::Inspection;
 use nevertwice_server::{Known, explain};
 
 use crate::audit::{read_shard, who};
+use crate::key_record::show_record;
 use crate::output::report;
 use crate::source::{Source, SourceArgs};
 
@@ -29,16 +30,21 @@ pub(crate) struct ExplainArgs {
     /// Looks in this market or sale alone, written `market/NAME` or `sale/NAME`.
     #[arg(long, value_name = "SHARD", value_parser = read_shard)]
     shard: Option<ShardId>,
+    /// The scope, of a key of somebody's own guard: only a running server knows those.
+    #[arg(long, value_name = "SCOPE", requires = "server")]
+    scope: Option<String>,
     /// Writes it as one JSON text.
     #[arg(long)]
     json: bool,
 }
 
-fn read_principal(text: &str) -> Result<Principal, String> {
+/// Reads a principal.
+pub(crate) fn read_principal(text: &str) -> Result<Principal, String> {
     Principal::new(text).map_err(|error| error.to_string())
 }
 
-fn read_key(text: &str) -> Result<IdempotencyKey, String> {
+/// Reads an idempotency key.
+pub(crate) fn read_key(text: &str) -> Result<IdempotencyKey, String> {
     IdempotencyKey::new(text).map_err(|error| error.to_string())
 }
 
@@ -49,6 +55,7 @@ impl ExplainArgs {
             Source::Server(mut server) => {
                 let mut asked = vec![("principal", self.principal.to_string()), ("key", self.key.to_string())];
                 asked.extend(self.shard.iter().map(|shard| ("shard", shard.to_string())));
+                asked.extend(self.scope.iter().map(|scope| ("scope", scope.clone())));
                 server.get("/v1/explain", &asked)?
             }
         };
@@ -72,7 +79,7 @@ impl ExplainArgs {
         let sought = Sought { shard: self.shard.clone(), principal: self.principal.clone(), key: self.key.clone(), known };
         let finding = inspection.follow(&sought)??;
         let attempts = Attempts::default();
-        Ok(explain(Known { principal: &self.principal, key: &self.key, attempts, remembered: &places, finding: &finding }))
+        Ok(explain(Known { principal: &self.principal, key: &self.key, attempts, remembered: &places, finding: &finding, record: None }))
     }
 
     fn remembered(&self, state: &State) -> Option<Entry> {
@@ -84,10 +91,13 @@ impl ExplainArgs {
 }
 
 fn show(out: &mut dyn Write, explanation: &Explanation) -> Result<(), Box<dyn Error>> {
-    let Explanation { principal, key, says, attempts, found, is_cut, journal } = explanation;
+    let Explanation { principal, key, says, attempts, found, is_cut, journal, key_record } = explanation;
     writeln!(out, "{key} of {principal}")?;
     writeln!(out, "{says}")?;
     show_attempts(out, attempts)?;
+    if let Some(record) = key_record {
+        show_record(out, record)?;
+    }
     for told in found {
         show_told(out, told)?;
     }

@@ -11,6 +11,7 @@ mod doctor;
 mod explain;
 mod journal;
 mod key;
+mod key_record;
 mod manual;
 mod output;
 mod promote;
@@ -58,6 +59,9 @@ enum Command {
     /// Makes, lists and revokes API keys.
     #[command(subcommand)]
     Key(key::KeyCommand),
+    /// Looks at what a running server keeps of a key of somebody's guard; renews or releases a claim.
+    #[command(subcommand)]
+    KeyRecord(key_record::KeyRecordCommand),
     /// Copies the journal of a running server, or of a stopped data folder; run again, it fetches only what is new.
     Backup(backup::BackupArgs),
     /// Makes a data folder out of a backup, which ends exactly at a position.
@@ -97,6 +101,7 @@ fn main() -> ExitCode {
         Command::Audit(arguments) => arguments.run(),
         Command::Explain(arguments) => arguments.run(),
         Command::Key(command) => command.run(),
+        Command::KeyRecord(command) => command.run(),
         Command::Backup(arguments) => arguments.run(),
         Command::Restore(arguments) => arguments.run(),
         Command::Doctor(arguments) => arguments.run(),

@@ -10,7 +10,7 @@ use nevertwice_api::{ErrorCode, Observer};
 use nevertwice_local::clock::SystemClock;
 use nevertwice_server::config::{Config, SECRET_SETTINGS, Sources, environment, load};
 use nevertwice_server::{
-    Metrics, Parts, Server, StartError, check_person_secret, load_or_create_person_secret, note_person_secret, open_local,
+    LocalKeys, Metrics, Parts, Server, StartError, check_person_secret, load_or_create_person_secret, note_person_secret, open_local,
 };
 use tracing_subscriber::EnvFilter;
 
@@ -84,12 +84,15 @@ fn serve(config: &Config) -> Result<(), StartError> {
     if let Some(followed) = report.followed {
         tracing::warn!(%followed, batch = report.journal.last_batch, epoch = backend.epoch(), "the folder was a standby's: it is promoted");
     }
+    let keys = LocalKeys::open(config, Arc::new(SystemClock))?;
     let backend = Arc::new(backend);
     let mut parts = Parts::new(Arc::clone(&backend) as Arc<_>, person_secret);
     parts.journal = Some(Arc::clone(&backend) as Arc<_>);
+    parts.keys = keys.as_ref().map(LocalKeys::parts);
     parts.metrics = metrics;
     listen(config, parts)?;
     backend.stop();
+    keys.iter().for_each(LocalKeys::stop);
     tracing::info!("stopped");
     Ok(())
 }

@@ -10,6 +10,7 @@ use nevertwice_api::wire::Problem;
 use nevertwice_bots::http::{Client, Outcome, Reply, Request, Target};
 use nevertwice_local::inspect::Inspection;
 use nevertwice_local::storage::FileStorage;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// How long a server may take for one answer: it searches its journal for some seconds at most.
@@ -45,14 +46,33 @@ impl SourceArgs {
     pub(crate) fn open(&self) -> Result<Source, Box<dyn Error>> {
         match (&self.data, &self.server) {
             (Some(data), _) => Ok(Source::Folder(Inspection::open(Arc::new(FileStorage::open(data)?))?)),
-            (None, Some(url)) => {
-                let key = self.api_key_file.as_deref().map(read_key).transpose()?;
-                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-                Ok(Source::Server(Box::new(Server { client: Client::new(Target::parse(url)?, ANSWER_WITHIN), key, runtime })))
-            }
+            (None, Some(url)) => Ok(Source::Server(Box::new(Server::open(url, self.api_key_file.as_deref())?))),
             (None, None) => Err("name a data folder with --data, or a server with --server".into()),
         }
     }
+}
+
+/// A running server, which alone knows what is asked about.
+#[derive(Args, Debug)]
+pub(crate) struct ServerArgs {
+    /// The running server, written `http://HOST:PORT`.
+    #[arg(long, value_name = "URL")]
+    server: String,
+    /// A file with a key that lets an operator in; none for a server without keys.
+    #[arg(long, value_name = "FILE")]
+    api_key_file: Option<PathBuf>,
+}
+
+impl ServerArgs {
+    pub(crate) fn open(&self) -> Result<Server, Box<dyn Error>> {
+        Server::open(&self.server, self.api_key_file.as_deref())
+    }
+}
+
+fn get(path: &str, query: &[(&str, String)]) -> Request {
+    let mut encoded = form_urlencoded::Serializer::new(String::new());
+    encoded.extend_pairs(query);
+    Request::get(format!("{path}?{}", encoded.finish()))
 }
 
 fn read_key(file: &Path) -> Result<String, Box<dyn Error>> {
@@ -72,11 +92,33 @@ pub(crate) struct Server {
 }
 
 impl Server {
+    fn open(url: &str, key_file: Option<&Path>) -> Result<Self, Box<dyn Error>> {
+        let key = key_file.map(read_key).transpose()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        Ok(Self { client: Client::new(Target::parse(url)?, ANSWER_WITHIN), key, runtime })
+    }
+
+    /// Posts JSON to a path, on behalf of a principal. It must be something that may be repeated.
+    pub(crate) fn post<T: DeserializeOwned>(&mut self, path: &str, principal: &str, body: &impl Serialize) -> Result<T, Box<dyn Error>> {
+        self.ask(Request::post(path, body)?.header("principal", principal))
+    }
+
+    /// Reads what is at a path about a principal.
+    pub(crate) fn get_of<T: DeserializeOwned>(
+        &mut self,
+        path: &str,
+        principal: &str,
+        query: &[(&str, String)],
+    ) -> Result<T, Box<dyn Error>> {
+        self.ask(get(path, query).header("principal", principal))
+    }
+
     /// Reads what is at a path.
     pub(crate) fn get<T: DeserializeOwned>(&mut self, path: &str, query: &[(&str, String)]) -> Result<T, Box<dyn Error>> {
-        let mut encoded = form_urlencoded::Serializer::new(String::new());
-        encoded.extend_pairs(query);
-        let mut request = Request::get(format!("{path}?{}", encoded.finish()));
+        self.ask(get(path, query))
+    }
+
+    fn ask<T: DeserializeOwned>(&mut self, mut request: Request) -> Result<T, Box<dyn Error>> {
         if let Some(key) = &self.key {
             request = request.header("authorization", format!("Bearer {key}"));
         }

@@ -9,8 +9,8 @@ use nevertwice_local::clock::SystemClock;
 use nevertwice_local::source::Source as _;
 use nevertwice_server::config::{Config, Secret, load};
 use nevertwice_server::{
-    COPIED_NOTES, Metrics, Parts, Remote, StartError, Target, check_person_secret, compare_person_secret, is_person_secret_noted,
-    load_person_secret, open_standby,
+    COPIED_NOTES, LocalKeys, Metrics, Parts, Remote, StartError, Target, check_person_secret, compare_person_secret,
+    is_person_secret_noted, load_person_secret, open_standby,
 };
 
 use crate::copies::read_key;
@@ -55,12 +55,16 @@ fn follow(arguments: &StandbyArgs, config: &Config) -> Result<(), StartError> {
     let observer = Arc::clone(&metrics) as Arc<dyn Observer>;
     let standby = Arc::new(open_standby(config, remote, &arguments.name, clock, observer)?);
     tracing::info!(from = %arguments.from, data = %config.data.display(), batch = standby.status().batch, "following");
+    // For the time after its promotion: until then it claims none.
+    let keys = LocalKeys::open(config, Arc::new(SystemClock))?;
     let mut parts = Parts::new(Arc::clone(&standby) as Arc<_>, person_secret);
     parts.journal = Some(Arc::clone(&standby) as Arc<_>);
     parts.standby = Some(Arc::clone(&standby));
     parts.metrics = metrics;
+    parts.keys = keys.as_ref().map(LocalKeys::parts);
     serve::listen(config, parts)?;
     standby.stop();
+    keys.iter().for_each(LocalKeys::stop);
     tracing::info!("stopped");
     Ok(())
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::Caller;
+use super::{Caller, KeyRecord};
 
 /// `GET /v1/explain`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -23,6 +23,9 @@ pub struct Explanation {
     pub is_cut: bool,
     /// What of the journal was read for it.
     pub journal: JournalRead,
+    /// What the store of keys has under this key, in the scope that was asked for; absent where it has nothing, or was not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_record: Option<KeyRecord>,
 }
 
 /// Attempts that one process saw. They are kept in memory alone, so many at most, and a restart forgets them.

@@ -11,6 +11,7 @@ mod audit;
 mod common;
 mod explain;
 mod journal;
+mod keys;
 mod market;
 mod problem;
 mod sale;
@@ -19,6 +20,10 @@ pub use audit::{AuditFact, AuditPage, Caller};
 pub use common::{AckLevels, Envelope, Health, Read};
 pub use explain::{Attempt, Attempts, Explanation, JournalRead, Later, Told};
 pub use journal::{JournalListing, JournalNote, JournalReader, JournalSegment, JournalSnapshot, Promote, Promoted, Standby, StandbyShard};
+pub use keys::{
+    CompleteKey, HeaderLine, KeptAnswer, KeyCompleted, KeyRecord, KeyRegistered, KeyReleased, KeyState, LapsePolicy, LeaseRenewed,
+    RegisterKey, Registration, ReleaseKey, RenewLease,
+};
 pub use market::{
     Account, AccountClass, AccountOpened, BatchAnswer, BatchOrder, FreezeInstrument, HoldersPaid, Holding, HoldingPage, Instrument,
     InstrumentFrozen, InstrumentListed, InstrumentPage, InstrumentRepriced, InstrumentSettled, InstrumentState, ListInstrument, Market,

@@ -76,6 +76,19 @@ pub(super) fn bodies() -> Vec<Input> {
         ("escaped", 0, r#"{"\u0061ccount":"\u0061nn","instrument":"i","side":"sell","quantity":9007199254740991}"#),
         ("fraction", 0, r#"{"account":"a","instrument":"i","side":"buy","quantity":1.0}"#),
         ("unknown", 0, "{\"account\":\"a\",\"instrument\":\"i\",\"side\":\"buy\",\"quantity\":1,\"limit\\nprize\":1}"),
+        (
+            "register-key",
+            15,
+            r#"{"key":"k","scope":"POST:/charges","owner":"00","request":"{\"amount\":100}","lease_ms":60000,"expires_at":1884000000000,"lapse":"ask"}"#,
+        ),
+        (
+            "complete-key",
+            16,
+            r#"{"key":"k","owner":"00","generation":7,"answer":{"status":201,"headers":[{"name":"a","value":"b"}],"body_text":"c"}}"#,
+        ),
+        ("tombstone", 16, r#"{"key":"k","owner":"00","generation":7,"answer":{"status":200,"tombstone_bytes":5000000}}"#),
+        ("renew-lease", 17, r#"{"key":"k","owner":"00","generation":7,"lease_ms":0}"#),
+        ("release-key", 18, r#"{"key":"k","scope":"s","generation":7}"#),
     ])
 }
 

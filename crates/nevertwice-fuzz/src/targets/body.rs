@@ -73,6 +73,19 @@ pub const WORDS: &[&str] = &[
     "\"principal\"",
     "\"expires_at\"",
     "\"order\"",
+    "\"scope\"",
+    "\"owner\"",
+    "\"fingerprint\"",
+    "\"request\"",
+    "\"lease_ms\"",
+    "\"lapse\"",
+    "\"generation\"",
+    "\"answer\"",
+    "\"status\"",
+    "\"headers\"",
+    "\"body_text\"",
+    "\"body_base64\"",
+    "\"tombstone_bytes\"",
     "\n",
     " ",
 ];
@@ -96,6 +109,10 @@ pub(crate) const READERS: &[(&str, Reader)] = &[
     ("book", check::<wire::Book>),
     ("confirm", check::<wire::Confirm>),
     ("release", check::<wire::Release>),
+    ("register_key", check::<wire::RegisterKey>),
+    ("complete_key", check::<wire::CompleteKey>),
+    ("renew_lease", check::<wire::RenewLease>),
+    ("release_key", check::<wire::ReleaseKey>),
 ];
 
 /// The input is one byte that chooses the type, then the body.

@@ -1,7 +1,7 @@
 //! What is refused: nonsense, and what is unsafe together.
 
 use nevertwice_api::{ErrorCode, Level};
-use nevertwice_core::limits::{HOLD_MS_MAX, RETENTION_MS_MAX, RETENTION_MS_MIN};
+use nevertwice_core::limits::{HOLD_MS_MAX, LEASE_MS_MAX, RETENTION_MS_MAX, RETENTION_MS_MIN};
 
 use nevertwice_local::REPLICAS_MAX;
 
@@ -26,6 +26,7 @@ impl Config {
         self.check_keys(&mut wrong);
         self.check_together(&mut wrong);
         self.check_jwt(&mut wrong);
+        self.check_key_records(&mut wrong);
         if !wrong.is_empty() {
             return Err(StartError::new(
                 ErrorCode::ConfigurationInvalid,
@@ -54,7 +55,12 @@ impl Config {
         in_range("replicas_wait_ms", self.replicas_wait_ms.into(), 10, 600_000);
         in_range("queue_max", self.queue_max as i128, 1, 1_000_000);
         in_range("retention_ms", self.retention_ms.into(), RETENTION_MS_MIN.into(), RETENTION_MS_MAX.into());
-        in_range("lease_ms", self.lease_ms.into(), 1, RETENTION_MS_MAX.into());
+        in_range("keys_records_max", self.keys_records_max.into(), 1, 1_000_000_000);
+        in_range("keys_bodies_bytes_max", self.keys_bodies_bytes_max.into(), 1, 1 << 40);
+        in_range("keys_answer_bytes_max", self.keys_answer_bytes_max.into(), 1, 1 << 25);
+        in_range("keys_retention_ms", self.keys_retention_ms.into(), RETENTION_MS_MIN.into(), RETENTION_MS_MAX.into());
+        in_range("keys_lease_ms", self.keys_lease_ms.into(), 1, LEASE_MS_MAX.into());
+        in_range("keys_lease_ms_max", self.keys_lease_ms_max.into(), 1, LEASE_MS_MAX.into());
         in_range("hold_ms", self.hold_ms.into(), 1, HOLD_MS_MAX.into());
         in_range("sweep_ms", self.sweep_ms.into(), 10, 3_600_000);
         in_range("closing_grace_ms", self.closing_grace_ms.into(), 0, HOLD_MS_MAX.into());
@@ -105,9 +111,6 @@ impl Config {
     }
 
     fn check_together(&self, wrong: &mut Vec<String>) {
-        if self.lease_ms >= self.retention_ms {
-            wrong.push("`lease_ms` must be shorter than `retention_ms`: a claim must not outlive the memory of its key".to_owned());
-        }
         if i128::from(self.sweep_ms) * i128::from(SWEEPS_A_HOLD) > i128::from(self.hold_ms) {
             wrong.push("`sweep_ms` must be at most a quarter of `hold_ms`: holds have to end on time".to_owned());
         }

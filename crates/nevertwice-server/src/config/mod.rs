@@ -5,12 +5,15 @@
 
 mod check;
 mod check_jwt;
+mod check_key_records;
+mod keys_store;
 mod load;
 mod secret;
 mod settings;
 mod shards;
 
 pub(crate) use check::SWEEPS_A_HOLD;
+pub use keys_store::KeysStore;
 #[cfg(feature = "fuzzing")]
 pub(crate) use load::load_from;
 pub use load::{Sources, environment, load};

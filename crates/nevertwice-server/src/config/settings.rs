@@ -1,13 +1,14 @@
 //! What can be set, its default, and what it means: one list, from which the docs are made.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nevertwice_api::Level;
+use nevertwice_local::KEYS_FOLDER;
 use serde::Deserialize;
 use tokio::time::Duration;
 
-use super::{Networks, Secret, Shards};
+use super::{KeysStore, Networks, Secret, Shards};
 use crate::access::JwtAlgorithms;
 use crate::app::Limits;
 use crate::limits::{Bounds, LimiterOptions, Rate, TurnsOptions};
@@ -103,8 +104,22 @@ settings! {
     snapshot_bytes: u64 = 536_870_912, "536870912 (512 MiB)";
     /// How long an accepted intent is remembered, for markets and sales that don't say so themselves.
     retention_ms: i64 = 86_400_000, "86400000 (24 h)";
-    /// How long a claim of a key in progress holds; it must be shorter than the retention. For the Keys job; not used yet.
-    lease_ms: i64 = 60_000, "60000";
+    /// Where records of keys are: `local`, in the folder `keys` of the data folder, or `memory`, where they end with the process.
+    keys_store: KeysStore = KeysStore::Local, "local";
+    /// The file with the secret under which the local store names keys; if absent, the data folder's path with `-keys.key` added. Made at the first start.
+    keys_secret_file: Option<PathBuf> = None, "";
+    /// The most records of keys; at the bound further keys are refused, and none is thrown away.
+    keys_records_max: u64 = 1_000_000, "1000000";
+    /// The most bytes of answers that are kept with keys, all together.
+    keys_bodies_bytes_max: u64 = 268_435_456, "268435456 (256 MiB)";
+    /// The most bytes of one answer, header lines and body together. Calls that bring one may be larger than `body_bytes_max` by twice that.
+    keys_answer_bytes_max: u64 = 65_536, "65536";
+    /// How long a key is remembered, from the last change of its record.
+    keys_retention_ms: i64 = 86_400_000, "86400000 (24 h)";
+    /// How long a claim of a key is, for who registers one and does not say.
+    keys_lease_ms: i64 = 60_000, "60000";
+    /// The longest claim that may be asked for; shorter than `keys_retention_ms`.
+    keys_lease_ms_max: i64 = 3_600_000, "3600000 (1 h)";
     /// How long a seat is held for its payment, for sales that don't say so themselves.
     hold_ms: i64 = 600_000, "600000 (10 min)";
     /// How often the steward ends holds and pays holders; at most a quarter of the hold.
@@ -183,13 +198,19 @@ impl Config {
     /// Where the secret of persons is: beside the data folder, never in it.
     #[must_use]
     pub fn person_key_path(&self) -> PathBuf {
-        self.person_key_file.clone().unwrap_or_else(|| {
-            // Without a slash at its end.
-            let folder: PathBuf = self.data.components().collect();
-            let mut path = folder.into_os_string();
-            path.push(".key");
-            PathBuf::from(path)
-        })
+        self.person_key_file.clone().unwrap_or_else(|| beside(&self.data, ".key"))
+    }
+
+    /// Where the local store of keys is: a folder in the data folder, with a journal of its own.
+    #[must_use]
+    pub fn keys_path(&self) -> PathBuf {
+        self.data.join(KEYS_FOLDER)
+    }
+
+    /// Where the secret of the local store of keys is: beside the data folder, never in it.
+    #[must_use]
+    pub fn keys_secret_path(&self) -> PathBuf {
+        self.keys_secret_file.clone().unwrap_or_else(|| beside(&self.data, "-keys.key"))
     }
 
     pub(crate) fn limiter(&self) -> LimiterOptions {
@@ -211,9 +232,11 @@ impl Config {
         }
     }
 
-    pub(crate) const fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> Limits {
         Limits {
             body_bytes_max: self.body_bytes_max,
+            // In base 64 an answer is a third longer, and its header lines have members around them.
+            answer_call_bytes_max: self.body_bytes_max + 2 * usize::try_from(self.keys_answer_bytes_max).unwrap_or(0),
             batch_lines_max: self.batch_lines_max,
             batch_line_bytes_max: self.batch_line_bytes_max,
             headers_bytes_max: self.headers_bytes_max,
@@ -222,4 +245,13 @@ impl Config {
             answer_deadline: Duration::from_millis(self.answer_deadline_ms),
         }
     }
+}
+
+/// A path with that at the end of its name.
+fn beside(folder: &Path, end: &str) -> PathBuf {
+    // Without a slash at its end.
+    let folder: PathBuf = folder.components().collect();
+    let mut path = folder.into_os_string();
+    path.push(end);
+    PathBuf::from(path)
 }

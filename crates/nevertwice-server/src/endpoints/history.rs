@@ -6,10 +6,13 @@ use nevertwice_api::{AuditAsk, ErrorCode, Failure, Health, History, HistoryFailu
 use nevertwice_core::{Entry, IntentRecord, Principal, Query, ShardId, View};
 use tokio::time::Duration;
 
+use super::keys::read_scope_of_query;
 use crate::app::App;
 use crate::call::{Call, Parameters, invalid_query, read_shard};
+use crate::convert;
 use crate::explain::{Known, explain as put_together};
 use crate::intent;
+use crate::key_records::KeyName;
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 
@@ -36,10 +39,11 @@ pub(crate) async fn audit(call: Box<Call>) -> Result<Reply, Refusal> {
 }
 
 pub(crate) async fn explain(call: Box<Call>) -> Result<Reply, Refusal> {
-    let parameters = call.parameters(&["principal", "key", "shard"])?;
+    let parameters = call.parameters(&["principal", "key", "shard", "scope"])?;
     let principal = Principal::new(parameters.needed("principal")?)
         .map_err(|error| invalid_query(&format!("The query parameter `principal` is no principal: {error}")))?;
     let key = intent::plain_key(parameters.needed("key")?)?;
+    let scope = parameters.text("scope").map(read_scope_of_query).transpose()?;
     let app = &call.app;
     let history = history(app)?;
     // A search takes a processor's time and the disk's: one is under way at a time.
@@ -50,9 +54,11 @@ pub(crate) async fn explain(call: Box<Call>) -> Result<Reply, Refusal> {
     let known = remembered(app, shard.as_ref(), &principal, &key).await?;
     let places: Vec<_> = known.iter().map(|entry| (entry.shard.clone(), entry.position)).collect();
     let attempts = app.attempts.of(&principal, &key);
+    let name = KeyName { principal: principal.clone(), scope, key: key.clone() };
+    let record = app.keys.inspect(&name).await?.map(|record| convert::key_record(&name, &record, app.clock.now_ms()));
     let sought = Sought { shard, principal: principal.clone(), key: key.clone(), known };
     let finding = blocking(move || history.follow(&sought, SEARCH_MAX)).await?;
-    Reply::read(&put_together(Known { principal: &principal, key: &key, attempts, remembered: &places, finding: &finding }))
+    Reply::read(&put_together(Known { principal: &principal, key: &key, attempts, remembered: &places, finding: &finding, record }))
 }
 
 /// The entries with which a retry of the intent would be answered now.

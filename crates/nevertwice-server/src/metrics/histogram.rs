@@ -41,9 +41,13 @@ const SHORT_TIME: [u64; 11] = [1_000, 5_000, 10_000, 50_000, 100_000, 500_000, 1
 /// Bounds for sizes of groups.
 const SIZE: [u64; 14] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096, 8_192];
 
+/// Bounds for bytes: 256 bytes to a mebibyte.
+const BYTES: [u64; 7] = [256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576];
+
 pub(super) type TimeHistogram = Histogram<17>;
 pub(super) type ShortTimeHistogram = Histogram<11>;
 pub(super) type SizeHistogram = Histogram<14>;
+pub(super) type BytesHistogram = Histogram<7>;
 
 impl Default for TimeHistogram {
     fn default() -> Self {
@@ -60,6 +64,12 @@ impl Default for ShortTimeHistogram {
 impl Default for SizeHistogram {
     fn default() -> Self {
         Self::new(&SIZE, 1.0)
+    }
+}
+
+impl Default for BytesHistogram {
+    fn default() -> Self {
+        Self::new(&BYTES, 1.0)
     }
 }
 

@@ -6,6 +6,7 @@
 mod backend;
 mod copies;
 mod histogram;
+mod keys;
 mod machine;
 mod registry;
 mod requests;
@@ -15,6 +16,8 @@ mod sweeps;
 mod watched;
 
 pub(crate) use copies::Copies;
+pub use keys::KEY_OUTCOMES;
+pub(crate) use keys::{KeyOperation, KeyOutcome};
 pub use registry::Metrics;
 pub(crate) use requests::RouteNumber;
 pub(crate) use scrape::{LiveOn, Scraped, ShardAt};

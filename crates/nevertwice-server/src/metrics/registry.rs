@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicU64;
 use prometheus_client::metrics::counter::Counter;
 
 use super::backend::BackendMetrics;
+use super::keys::KeyMetrics;
 use super::requests::Requests;
 use super::sweeps::Sweeps;
 use super::watched::WatchedMetrics;
@@ -26,6 +27,7 @@ pub struct Metrics {
     pub(crate) holders_paid: Count,
     pub(crate) steward_failures: Count,
     pub(crate) sweeps: Sweeps,
+    pub(crate) keys: KeyMetrics,
     pub(super) backend: BackendMetrics,
     pub(super) watched: WatchedMetrics,
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use nevertwice_api::{BackendStatus, ErrorCode, Health};
+use nevertwice_api::{BackendStatus, ErrorCode, Health, KeyStoreStatus};
 use nevertwice_core::Position;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
@@ -27,6 +27,7 @@ pub(crate) struct Scraped {
     pub(crate) shards: Vec<ShardAt>,
     pub(crate) live: Vec<LiveOn>,
     pub(crate) copies: Copies,
+    pub(crate) keys: KeyStoreStatus,
 }
 
 /// How far a shard is.
@@ -96,6 +97,7 @@ impl Collector for Scrape {
             counter.encode(encoder.encode_descriptor(name, help, None, MetricType::Counter)?)?;
         }
         metrics.sweeps.encode(&mut encoder)?;
+        metrics.keys.encode(&mut encoder, &self.scraped.keys)?;
         machine::encode(&self.scraped.machine, &mut encoder)?;
         self.encode_gauges(&mut encoder)
     }

@@ -8,7 +8,7 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 #[openapi(
     info(
         title = "nevertwice",
-        description = "Contended, retry-safe writes: markets and sales. Amounts, prices and quantities are whole numbers in the market's unit. \
+        description = "Contended, retry-safe writes: markets, sales, and the keys of other people's handlers. Amounts, prices and quantities are whole numbers in the market's unit. \
             Unknown members are refused. A `result` is made from the entry alone, so a replay repeats it member for member; what stands beside it \
             may differ. Every error is a `Problem` of type `application/problem+json`, with a page at `/errors/{code}`.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
@@ -22,15 +22,23 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         Book,
         BookingAnswer,
         Caps,
+        CompleteKey,
         Confirm,
         Explanation,
         FreezeInstrument,
+        HeaderLine,
         Health,
+        KeptAnswer,
+        KeyCompleted,
+        KeyRecord,
+        KeyRegistered,
+        KeyReleased,
         JournalListing,
         JournalNote,
         JournalReader,
         JournalSegment,
         JournalSnapshot,
+        LeaseRenewed,
         ListInstrument,
         LoadCandidates,
         OpenAccount,
@@ -41,7 +49,10 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         Promoted,
         Standby,
         StandbyShard,
+        RegisterKey,
         Release,
+        ReleaseKey,
+        RenewLease,
         Reprice,
         SetMode,
         SetSaleOpen,

@@ -29,7 +29,7 @@ pub(crate) fn page() -> String {
 }
 
 /// In the order in which one reads them.
-const TAGS: [&str; 6] = ["markets", "sales", "history", "copies", "sandbox", "server"];
+const TAGS: [&str; 7] = ["markets", "sales", "keys", "history", "copies", "sandbox", "server"];
 
 fn render(document: &Value) -> Markup {
     let info = &document["info"];

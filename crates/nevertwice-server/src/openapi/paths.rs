@@ -49,13 +49,15 @@ fn operation(route: &Route) -> Operation {
                 ParameterIn::Header,
                 false,
                 "from this instant on (milliseconds since 1970) the intent is given up; the same in every retry",
-            ))
-            .parameter(parameter(
-                "Ack-Level",
-                ParameterIn::Header,
-                false,
-                "further levels that the answer has to have reached, separated by commas",
             ));
+    }
+    if route.keyed || route.fenced {
+        operation = operation.parameter(parameter(
+            "Ack-Level",
+            ParameterIn::Header,
+            false,
+            "further levels that the answer has to have reached, separated by commas",
+        ));
     }
     if route.access.is_on_behalf() {
         operation = operation.parameter(parameter(
@@ -79,6 +81,8 @@ fn tag(path: &str) -> &'static str {
         "markets"
     } else if path.starts_with("/v1/sales") {
         "sales"
+    } else if path.starts_with("/v1/keys") {
+        "keys"
     } else if path.starts_with("/v1/journal") || path.starts_with("/v1/standby") {
         "copies"
     } else if path.starts_with("/v1/") {

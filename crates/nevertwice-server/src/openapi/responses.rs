@@ -68,10 +68,13 @@ fn refusals(route: &Route) -> BTreeMap<u16, &'static str> {
         refusals.insert(413, "The body is larger than the server takes");
         refusals.insert(415, "The body is of another media type");
     }
-    if route.keyed || matches!(route.word, "show_quote" | "show_standby") {
+    if route.word == "inspect_key" {
+        refusals.insert(404, "Nothing is known of the key");
+    }
+    if route.keyed || route.fenced || matches!(route.word, "show_quote" | "show_standby") {
         refusals.insert(409, "It does not fit how things are; `code` and `figures` say what is in its way");
     }
-    if route.keyed {
+    if route.keyed || route.word == "register_key" {
         refusals.insert(410, "The intent's time has run out, and nothing is known of its key");
         refusals.insert(422, "The key was used for something else");
     }

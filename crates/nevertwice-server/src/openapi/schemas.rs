@@ -1,9 +1,10 @@
 //! What the texts and numbers of the API may be: of parameters by their name, and of the members of requests by theirs.
 
+use nevertwice_api::encoding::LINES_MAX;
 use nevertwice_api::{ErrorCode, Level};
 use nevertwice_core::limits::{
-    AMOUNT_MAX, DECIMALS_MAX, HOLD_MS_MAX, HOLDING_MAX, HOUSE_LOSS_MAX, ISSUANCE_MAX, LEVELS_MAX, LOAD_CANDIDATES_MAX, RETENTION_MS_MAX,
-    RETENTION_MS_MIN, SEATS_MAX,
+    AMOUNT_MAX, DECIMALS_MAX, HOLD_MS_MAX, HOLDING_MAX, HOUSE_LOSS_MAX, ISSUANCE_MAX, KEY_BODY_BYTES_MAX, LEASE_MS_MAX, LEVELS_MAX,
+    LOAD_CANDIDATES_MAX, RETENTION_MS_MAX, RETENTION_MS_MIN, SEATS_MAX,
 };
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::{Components, RefOr};
@@ -13,6 +14,8 @@ const POSITION: &str = "^(0|[1-9][0-9]{0,8})-(0|[1-9][0-9]{0,17})$";
 /// In double quotes, a backslash before a quote and before a backslash; or bare, without commas, quotes and backslashes.
 const KEY: &str = r#"^("([!#-\[\]-~]|\\["\\]){1,255}"|[!#-+\--\[\]-~]{1,255})$"#;
 const VISIBLE: &str = "^[!-~]+$";
+const DIGEST: &str = "^[0-9A-Fa-f]{64}$";
+const BASE64: &str = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
 
 /// A parameter of a route's query: the audit's pages and instants are not those of the other lists.
 pub(super) fn of_query(route: &str, name: &str) -> Schema {
@@ -20,6 +23,8 @@ pub(super) fn of_query(route: &str, name: &str) -> Schema {
         ("show_audit", "cursor") => pattern(r"^[0-9]{1,18}\.[0-9]{1,9}$"),
         ("show_audit", "from" | "until") => range(0, AMOUNT_MAX),
         ("show_audit" | "explain", "shard") => pattern("^(market|sale)/[A-Za-z0-9._:@-]{1,64}$"),
+        ("explain" | "inspect_key", "key") => visible(255),
+        ("explain" | "inspect_key", "scope") => visible(128),
         ("show_standby", "hashes") => words(["true", "false"]),
         _ => parameter(name),
     }
@@ -38,7 +43,7 @@ pub(super) fn parameter(name: &str) -> Schema {
         "Idempotency-Key" => pattern(KEY),
         "Idempotency-Expires" => range(0, AMOUNT_MAX),
         "Ack-Level" => pattern("^(decided|replicated|journaled|ledgered)( *, *(decided|replicated|journaled|ledgered))*$"),
-        "Principal" => pattern_builder(VISIBLE).max_length(Some(128)).into(),
+        "Principal" => visible(128),
         _ => text(),
     }
 }
@@ -64,6 +69,10 @@ fn pattern(pattern: &str) -> Schema {
     pattern_builder(pattern).into()
 }
 
+fn visible(length_max: usize) -> Schema {
+    pattern_builder(VISIBLE).max_length(Some(length_max)).into()
+}
+
 fn words<'a>(words: impl IntoIterator<Item = &'a str>) -> Schema {
     ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words)).into()
 }
@@ -79,11 +88,23 @@ fn bound(member: &str, object: &mut utoipa::openapi::schema::Object) {
             object.pattern = Some(NAME.to_owned());
             return;
         }
-        "key" | "principal" | "booked_with" | "payment" => {
+        "key" | "principal" | "booked_with" | "payment" | "scope" => {
             object.pattern = Some(VISIBLE.to_owned());
-            object.max_length = Some(if member == "principal" { 128 } else { 255 });
+            object.max_length = Some(if matches!(member, "principal" | "scope") { 128 } else { 255 });
             return;
         }
+        "owner" | "fingerprint" => {
+            object.pattern = Some(DIGEST.to_owned());
+            return;
+        }
+        "body_base64" => {
+            object.pattern = Some(BASE64.to_owned());
+            return;
+        }
+        "generation" => (0, AMOUNT_MAX),
+        "lease_ms" => (0, LEASE_MS_MAX),
+        "status" => (100, 599),
+        "tombstone_bytes" => (0, i64::try_from(KEY_BODY_BYTES_MAX).unwrap_or(i64::MAX)),
         "decimals" => (0, i64::from(DECIMALS_MAX)),
         "fee_bps" | "max_slippage_bps" => (0, 10_000),
         "quantity" | "quantity_max" | "holding_max" => (1, HOLDING_MAX),
@@ -110,7 +131,11 @@ pub(super) fn bound_requests(components: &mut Components) {
             match schema {
                 RefOr::T(Schema::Object(object)) => bound(member, object),
                 RefOr::T(Schema::Array(array)) => {
-                    array.max_items = Some(if member == "candidates" { LOAD_CANDIDATES_MAX } else { LEVELS_MAX });
+                    array.max_items = Some(match member.as_str() {
+                        "candidates" => LOAD_CANDIDATES_MAX,
+                        "headers" => LINES_MAX,
+                        _ => LEVELS_MAX,
+                    });
                 }
                 _ => {}
             }

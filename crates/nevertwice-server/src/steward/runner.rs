@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::time::{Duration, MissedTickBehavior, interval};
 
 use super::closings::Closings;
-use super::{holds, payouts};
+use super::{holds, keys, payouts};
 use crate::app::App;
 use crate::metrics::Overdue;
 use crate::refusal::Refusal;
@@ -42,18 +42,23 @@ impl Steward {
         }
     }
 
-    /// Goes over all shards once. What fails is tried again the next time.
+    /// Goes over the records of keys and all shards once. What fails is tried again the next time.
     pub(crate) async fn sweep(&mut self) {
         if self.app.backend.status().health == Health::Following {
             // A standby decides nothing.
             return;
         }
+        let keys_swept = keys::sweep(&self.app).await;
         let shards = match self.app.within_deadline(self.app.backend.shards()).await {
             Ok(shards) => shards,
             Err(refusal) => return self.failed(None, &refusal),
         };
         let look = self.sweeps.is_multiple_of(SWEEPS_A_LOOK);
         let (mut overdue, mut complete) = (Overdue::default(), true);
+        if let Err(refusal) = keys_swept {
+            complete = false;
+            self.failed(None, &refusal);
+        }
         for shard in shards {
             if self.app.is_stopping() {
                 return;

@@ -81,11 +81,21 @@ fn nonsense_is_refused_and_named() {
         ("jwt_issuer = \"a\"\njwt_algorithms = \"HS256\"\njwt_jwks_file = \"k\"", "none that uses them"),
         ("jwt_issuer = \"a\"\njwt_algorithms = \"HS256\"", "set `jwt_secret_file`"),
         // Each fine by itself, and unsafe together.
-        ("lease_ms = 86400000", "lease_ms"),
+        ("keys_store = \"redis\"", "redis"),
+        ("data = \"/\"\nperson_key_file = \"key\"", "`keys_secret_file` must say"),
+        ("keys_records_max = 0", "keys_records_max"),
+        ("keys_bodies_bytes_max = 0", "keys_bodies_bytes_max"),
+        ("keys_answer_bytes_max = 0", "keys_answer_bytes_max"),
+        ("keys_retention_ms = 999", "keys_retention_ms"),
+        ("keys_lease_ms = 0", "keys_lease_ms"),
+        ("keys_lease_ms_max = 86400001", "keys_lease_ms_max"),
+        ("keys_retention_ms = 3600000", "`keys_lease_ms_max` must be shorter"),
+        ("keys_lease_ms_max = 59999", "`keys_lease_ms` must be at most"),
+        ("keys_bodies_bytes_max = 65535", "`keys_answer_bytes_max` must be at most `keys_bodies_bytes_max`"),
         ("hold_ms = 10000", "sweep_ms"),
         ("sweep_ms = 150001", "a quarter"),
         ("retention_ms = 600000", "hold_ms"),
-        ("retention_ms = 15000\nhold_ms = 10000\nsweep_ms = 2500\nlease_ms = 1000", "answer_deadline_ms"),
+        ("retention_ms = 15000\nhold_ms = 10000\nsweep_ms = 2500", "answer_deadline_ms"),
     ] {
         let error = load_text(text).expect_err(text);
         assert_eq!(error.code, ErrorCode::ConfigurationInvalid, "{text}: {error}");
@@ -123,8 +133,8 @@ fn jwts_are_credentials_from_wherever_they_are_configured() {
 
 #[test]
 fn all_that_is_wrong_is_told_at_once() {
-    let told = load_text("lease_ms = 86400000\nbody_bytes_max = 1\nsweep_ms = 2000000").expect_err("it is nonsense").to_string();
-    for named in ["lease_ms", "body_bytes_max", "sweep_ms"] {
+    let told = load_text("keys_lease_ms = 86400000\nbody_bytes_max = 1\nsweep_ms = 2000000").expect_err("it is nonsense").to_string();
+    for named in ["keys_lease_ms", "body_bytes_max", "sweep_ms"] {
         assert!(told.contains(named), "{told}");
     }
 }

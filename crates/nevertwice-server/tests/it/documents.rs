@@ -163,12 +163,14 @@ fn the_page_about_the_settings_is_up_to_date() {
          - `listen` on another address than loopback without `operator_key`, `service_key`, `keys_file` or `jwt_issuer` (`credentials_required`);\n\
          - `jwt_issuer` without `jwt_audience`: a JWT for another service of the same issuer would be taken;\n\
          - `jwt_algorithms` without the keys that they need, or keys that none of them uses: a key is for one kind of algorithm;\n\
-         - `lease_ms` not shorter than `retention_ms`: a claim must not outlive the memory of its key;\n\
          - `sweep_ms` over a quarter of `hold_ms`: holds have to end on time;\n\
          - `hold_ms` not shorter than `retention_ms`: a retry within the hold must find its booking;\n\
          - `answer_deadline_ms` over half of `retention_ms`: a retry must find what its first attempt did;\n\
          - `level = \"replicated\"` without a `replicas_min`: nobody would confirm;\n\
-         - `replicas_wait_ms` over `answer_deadline_ms`, where there is a `replicas_min`: nobody would hear what came later.\n",
+         - `replicas_wait_ms` over `answer_deadline_ms`, where there is a `replicas_min`: nobody would hear what came later;\n\
+         - `keys_lease_ms_max` not shorter than `keys_retention_ms`: a claim must not outlive the memory of its key;\n\
+         - `keys_lease_ms` over `keys_lease_ms_max`: it is what is asked for where nobody says;\n\
+         - `keys_answer_bytes_max` over `keys_bodies_bytes_max`: no such answer could be kept.\n",
     );
     up_to_date("configuration.md", &text);
 }
@@ -189,23 +191,28 @@ fn the_page_about_the_api_is_up_to_date() {
          | `Authorization: Bearer KEY` | all but what anyone may ask | a key, or a JWT where an issuer is configured; none if the server has no credentials. [Access](access.md) says who may do what |\n\
          | `Host` | a server without credentials | a loopback address, `localhost` or the host of `public_url`, or the answer is `role_insufficient`: what a page in a browser sends under a name of its own is nobody's command |\n\
          | `Principal` | what a service may ask for a principal | on whose behalf; needed with the key of a service, and not with a JWT, which is for its subject. It is the first half of an intent, so it is the same in every retry |\n\
-         | `Idempotency-Key` | every command | 1 to 255 visible ASCII characters, in double quotes (RFC 8941) or bare: the second half of an intent |\n\
-         | `Idempotency-Expires` | every command | milliseconds since 1970; from then on the intent is given up, and an unknown key is refused `intent_expired` |\n\
-         | `Ack-Level` | every command | further levels that the answer has to have reached, separated by commas |\n\
+         | `Idempotency-Key` | every command, but for the calls about [keys](keys-api.md) | 1 to 255 visible ASCII characters, in double quotes (RFC 8941) or bare: the second half of an intent |\n\
+         | `Idempotency-Expires` | the same | milliseconds since 1970; from then on the intent is given up, and an unknown key is refused `intent_expired` |\n\
+         | `Ack-Level` | every command and call about keys | further levels that the answer has to have reached, separated by commas |\n\
          | `traceparent` | all | the trace that the request is part of (W3C Trace Context); kept in the entry and the log. One that can't be read is ignored |\n\
          | `traceresponse` | answers | in the form of a `traceparent`: the same trace, with the server's own step; where the request named a trace |\n\
          | `Idempotent-Replayed: true` | answers | what is told had happened before, with the same key; the status is 200 |\n\
          | `Retry-After` | answers | seconds after which the same request may be made again, with the same key |\n\n\
          A batch has a key, and may have a `principal` and an `expires_at`, in each of its lines; the headers of an intent are not\n\
-         needed for it. The forms of the sandbox have no key: the payment's id is the key.\n\n\
+         needed for it. The forms of the sandbox have no key: the payment's id is the key. The calls about keys have none: key, owner\n\
+         and generation in their bodies tell them apart, and a key of their own would have to be guarded in its turn.\n\n\
          A replay of a booking that has ended `released` says so in `state.state`: its key has done its work, and who wants a seat\n\
          again draws a new key.\n",
     );
-    for (title, prefix) in
-        [("Markets", "/v1/markets"), ("Sales", "/v1/sales"), ("Payments in the sandbox", "/sandbox"), ("The server itself", "")]
-    {
+    for (title, prefix) in [
+        ("Markets", "/v1/markets"),
+        ("Sales", "/v1/sales"),
+        ("Keys", "/v1/keys"),
+        ("Payments in the sandbox", "/sandbox"),
+        ("The server itself", ""),
+    ] {
         let _ = write!(text, "\n## {title}\n\n| method and path | who | body | answer | what |\n|---|---|---|---|---|\n");
-        let others = ["/v1/markets", "/v1/sales", "/sandbox"];
+        let others = ["/v1/markets", "/v1/sales", "/v1/keys", "/sandbox"];
         let here =
             |path: &str| if prefix.is_empty() { !others.iter().any(|other| path.starts_with(other)) } else { path.starts_with(prefix) };
         for route in routes().iter().filter(|route| here(route.path)) {

@@ -9,7 +9,7 @@ use nevertwice_local::clock::Clock;
 use nevertwice_local::journal::JournalOptions;
 use nevertwice_local::storage::FileStorage;
 use nevertwice_local::{LocalBackend, LocalOptions};
-use nevertwice_server::{Config, Machine, Metrics, Parts, PaymentGateway, Reloader, Server, open_local};
+use nevertwice_server::{Config, KeyParts, Machine, Metrics, Parts, PaymentGateway, Reloader, Server, open_local};
 use nevertwice_testkit::clock::ManualClock;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -39,6 +39,8 @@ pub(crate) struct Plan {
     /// Smaller segments than a server's.
     pub(crate) segment_bytes: Option<u64>,
     pub(crate) machine: Option<Arc<dyn Machine>>,
+    /// Another store of keys than one in memory.
+    pub(crate) keys: Option<KeyParts>,
     /// From what the keys of sales are made.
     pub(crate) person_secret: [u8; 32],
     /// Puts something between the server and the backend.
@@ -55,7 +57,15 @@ impl Default for Plan {
             request_read_ms: 600_000,
             ..Config::default()
         };
-        Self { config, gateway: None, machine: None, segment_bytes: None, person_secret: [7; 32], wrap: Box::new(|backend| backend) }
+        Self {
+            config,
+            gateway: None,
+            machine: None,
+            keys: None,
+            segment_bytes: None,
+            person_secret: [7; 32],
+            wrap: Box::new(|backend| backend),
+        }
     }
 }
 
@@ -97,6 +107,7 @@ impl House {
         parts.clock = Arc::clone(&clock) as Arc<dyn Clock>;
         parts.steady = Arc::clone(&clock) as Arc<dyn Clock>;
         parts.gateway = plan.gateway;
+        parts.keys = plan.keys;
         parts.machine = plan.machine;
         let server = Server::bind(&plan.config, parts).await.expect("the server binds");
         let (addr, reloader) = (server.addr(), server.reloader());

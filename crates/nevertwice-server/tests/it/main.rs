@@ -15,6 +15,7 @@ mod heads;
 mod history;
 mod house;
 mod jwt;
+mod key_records;
 mod keys;
 mod limits;
 mod markets;

@@ -8,14 +8,31 @@ use nevertwice_local::error::OpenError;
 use nevertwice_local::inspect::Inspection;
 use nevertwice_local::storage::FileStorage;
 use nevertwice_server::config::Config;
-use nevertwice_server::inspect_person_secret;
+use nevertwice_server::{LocalKeys, StartError, inspect_person_secret};
 
 use super::clock;
 use super::configuration::mode_of;
 use super::finding::{Finding, Grade};
 
 const SUBJECT: &str = "data folder";
-const KEY: &str = "person key";
+
+/// A secret in a file of its own, and what it is for.
+struct SecretFile {
+    subject: &'static str,
+    /// What a new one would do.
+    anew: &'static str,
+    /// What whoever has it and the data can do.
+    opens: &'static str,
+}
+
+const PERSON_KEY: SecretFile =
+    SecretFile { subject: "person key", anew: "a new one would make strangers of all candidates", opens: "test who is a candidate" };
+
+const KEYS_SECRET: SecretFile = SecretFile {
+    subject: "secret of keys",
+    anew: "under a new one no key is known, and what was carried out runs again",
+    opens: "test which keys were used",
+};
 
 pub(super) fn look(config: &Config) -> Vec<Finding> {
     let (data, key) = (&config.data, config.person_key_path());
@@ -24,7 +41,10 @@ pub(super) fn look(config: &Config) -> Vec<Finding> {
         return vec![Finding::fine(SUBJECT, found, "The first start makes it, and the person key beside it.")];
     }
     let mut findings = look_at_data(data);
-    findings.push(look_at_key(&key, data));
+    let is_fine = inspect_person_secret(&key, data);
+    findings.push(PERSON_KEY.look(&key, is_fine));
+    let keys = LocalKeys::inspect_secret(config).filter(|_| config.keys_path().exists());
+    findings.extend(keys.map(|is_fine| KEYS_SECRET.look(&config.keys_secret_path(), is_fine)));
     findings
 }
 
@@ -68,21 +88,25 @@ fn is_empty(folder: &Path) -> bool {
     std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-fn look_at_key(key: &Path, data: &Path) -> Finding {
-    let shown = key.display();
-    if let Err(error) = inspect_person_secret(key, data) {
-        let advice = "restore the file that belongs to the data; a new one would make strangers of all candidates";
-        return Finding::new(KEY, Grade::Error, error.to_string(), "`serve` would refuse to start.", advice);
-    }
-    match mode_of(key) {
-        None => Finding::fine(KEY, format!("{shown} is not there yet"), "The first start makes it."),
-        Some(mode) if mode & 0o077 != 0 => Finding::new(
-            KEY,
-            Grade::Warning,
-            format!("{shown} has the mode {:o}", mode & 0o777),
-            "Other users of this machine can read it. Whoever has it and the data can test who is a candidate.",
-            format!("chmod 600 {shown}, owned by the user of the server"),
-        ),
-        Some(_) => Finding::fine(KEY, format!("{shown} belongs to the data"), "Keep a copy of it, and not beside the backups of the data."),
+impl SecretFile {
+    fn look(&self, file: &Path, is_fine: Result<(), StartError>) -> Finding {
+        let (subject, shown) = (self.subject, file.display());
+        if let Err(error) = is_fine {
+            let advice = format!("restore the file that belongs to the data; {}", self.anew);
+            return Finding::new(subject, Grade::Error, error.to_string(), "`serve` would refuse to start.", advice);
+        }
+        match mode_of(file) {
+            None => Finding::fine(subject, format!("{shown} is not there yet"), "The first start makes it."),
+            Some(mode) if mode & 0o077 != 0 => Finding::new(
+                subject,
+                Grade::Warning,
+                format!("{shown} has the mode {:o}", mode & 0o777),
+                format!("Other users of this machine can read it. Whoever has it and the data can {}.", self.opens),
+                format!("chmod 600 {shown}, owned by the user of the server"),
+            ),
+            Some(_) => {
+                Finding::fine(subject, format!("{shown} belongs to the data"), "Keep a copy of it, and not beside the backups of the data.")
+            }
+        }
     }
 }

@@ -5,6 +5,7 @@ mod copies;
 mod demo;
 mod doctor;
 mod key;
+mod key_record;
 mod manual;
 mod packaging;
 mod proxy;

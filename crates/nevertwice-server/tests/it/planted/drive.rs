@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use nevertwice_idempotency::MemoryStore;
 use nevertwice_server::config::{Config, Secret};
-use nevertwice_server::{KeyRole, Parts, Server, check_jwt_files, make_key, routes};
+use nevertwice_server::{KeyParts, KeyRole, Parts, Server, check_jwt_files, make_key, routes};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio_rustls::rustls::version::TLS13;
@@ -22,6 +24,10 @@ use crate::tls::Pair;
 const OPERATOR: &str = "planted-operator-Rk93-0123456789";
 const SERVICE: &str = "planted-service-Wm27+0123456789";
 const PERSON: [u8; 32] = *b"planted-person-secret-Qz85-01234";
+const KEYS: [u8; 32] = *b"planted-secret-of-keys-Vn61-0123";
+/// What somebody else's handler was asked, and what it answered: only a replay tells it, and there is none here.
+const GUARDED_REQUEST: &str = "planted-guarded-request-Gd38-0123";
+const GUARDED_ANSWER: &str = "planted-guarded-answer-Hs74-01234";
 
 /// All secrets, with what they open.
 struct Secrets {
@@ -61,7 +67,8 @@ impl Secrets {
     }
 
     fn plan(&self) -> Plan {
-        let mut plan = Plan { person_secret: PERSON, ..Plan::default() };
+        let keys = KeyParts { store: Arc::new(MemoryStore::default()), secret: KEYS };
+        let mut plan = Plan { person_secret: PERSON, keys: Some(keys), ..Plan::default() };
         plan.config.operator_key = Some(Secret::new(OPERATOR));
         plan.config.service_key = Some(Secret::new(SERVICE));
         plan.config.keys_file = Some(keys_file(self.folder.path()));
@@ -78,6 +85,9 @@ impl Secrets {
     fn sought(&self) -> Vec<Sought> {
         let mut sought = vec![Sought::new("the person key", &PERSON), Sought::new("the secret of HS256", self.issuer.secret.as_bytes())];
         sought.push(Sought::new("a private claim", b"planted-claim-Tb61-0123456789"));
+        sought.push(Sought::new("the secret of keys", &KEYS));
+        sought.push(Sought::new("a guarded request", GUARDED_REQUEST.as_bytes()));
+        sought.push(Sought::new("a guarded answer", GUARDED_ANSWER.as_bytes()));
         for (number, key) in self.keys.iter().enumerate() {
             sought.push(Sought::new(format!("key {number}"), key.as_bytes()));
             if let Some((_, letters)) = key.strip_prefix("nevertwice_").and_then(|rest| rest.split_once('_')) {
@@ -162,6 +172,30 @@ impl Heard<'_> {
         }
     }
 
+    /// A key that is claimed and completed, and calls about it that are wrong.
+    async fn guard_well(&mut self) {
+        let owner = "5a".repeat(32);
+        let registration = json!({"key": "guarded", "owner": owner, "request": format!("{{\"a\":\"{GUARDED_REQUEST}\"}}")});
+        let call = |verb: &str, body: String| Ask::post(format!("/v1/keys/{verb}"), "k", body);
+        self.send_as(OPERATOR, call("register", registration.to_string())).await;
+        let (_, told) = self.text.rsplit_once("\"generation\":").expect("the claim has a number");
+        let generation: i64 = told.split(',').next().and_then(|digits| digits.parse().ok()).expect("a number");
+        let answer = json!({"status": 200, "headers": [{"name": "x-a", "value": GUARDED_ANSWER}], "body_text": GUARDED_ANSWER});
+        let completion = json!({"key": "guarded", "owner": owner, "generation": generation, "answer": answer}).to_string();
+        for (verb, body) in [
+            ("register", registration.to_string().replace("{\\\"a", "{\\\"b")),
+            ("complete", completion.replace("\"status\":200", "\"status\":20")),
+            ("complete", completion.replace(&owner, &"5b".repeat(32))),
+            ("complete", completion.clone()),
+            ("complete", completion.clone()),
+        ] {
+            self.send_as(OPERATOR, call(verb, body)).await;
+        }
+        for expected in ["\"registration\":\"fresh\"", "fingerprint_mismatch", "answer.status", "stale_owner", "\"kept_before\":true"] {
+            assert!(self.text.contains(expected), "nobody said {expected}");
+        }
+    }
+
     /// Orders and bookings that work, as each who may; then what tells of them.
     async fn ask_well(&mut self) {
         let limits = json!({"quantity_max": 9, "holding_max": 9, "house_loss_max": 0});
@@ -184,8 +218,10 @@ impl Heard<'_> {
         }
         let book = Ask::post("/v1/sales/s/bookings", "b", r#"{"code":"A1","level":"n"}"#);
         self.send_as(&self.secrets.jwts[0], book).await;
+        self.guard_well().await;
         for path in [
             "/metrics",
+            "/v1/keys/inspect?key=guarded",
             "/v1/audit?shard=market/wc",
             "/v1/explain?principal=ann&key=o5&shard=market/wc",
             "/v1/journal",

@@ -1,0 +1,180 @@
+//! A secret of 32 bytes in a file of its own, beside the data that were made with it and not in them.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::path::Path;
+
+use data_encoding::HEXLOWER_PERMISSIVE;
+use nevertwice_api::ErrorCode;
+use nevertwice_api::person::SaleKey;
+
+use crate::error::StartError;
+
+/// The version of what is noted. The first has no number in it; a later one begins with a line of the kind's word and the number.
+const VERSION: u32 = 1;
+
+/// One kind of secret.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SecretFile {
+    /// What it is called, before `file`.
+    pub(crate) name: &'static str,
+    /// The setting that names it.
+    pub(crate) setting: &'static str,
+    /// The setting that names the data.
+    pub(crate) data_setting: &'static str,
+    /// With what a later version of the note begins.
+    pub(crate) word: &'static str,
+    /// What tells in the data folder with which secret its data were made, without telling the secret.
+    pub(crate) check: &'static str,
+}
+
+impl SecretFile {
+    /// Reads the secret, or makes one at the first start; only its owner may read it. Where there are data already, a missing one
+    /// is not made anew: another secret would not fit them.
+    pub(crate) fn load_or_create(&self, path: &Path, data: &Path) -> Result<[u8; 32], StartError> {
+        match File::open(path) {
+            Ok(file) => self.load(path, file),
+            Err(error) if error.kind() == ErrorKind::NotFound && has_entries(data) => Err(self.missing(path, data)),
+            Err(error) if error.kind() == ErrorKind::NotFound => self.create(path),
+            Err(error) => Err(self.refuse(path, format!("can't be opened: {error}"))),
+        }
+    }
+
+    /// Refuses a secret other than the one that the data were made with. Nothing is written, so it comes before the data are
+    /// touched; [`SecretFile::note`] comes after.
+    pub(crate) fn check(&self, path: &Path, data: &Path, secret: &[u8; 32]) -> Result<(), StartError> {
+        let file = data.join(self.check);
+        match std::fs::read_to_string(&file) {
+            Ok(known) => self.compare(path, &data.display().to_string(), secret, &known),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(self.refuse(path, format!("can't be compared with {}: {error}", file.display()))),
+        }
+    }
+
+    /// Whether a start would take the secret that is there, or make one. Nothing is written.
+    pub(crate) fn inspect(&self, path: &Path, data: &Path) -> Result<(), StartError> {
+        match File::open(path) {
+            Ok(file) => self.check(path, data, &self.load(path, file)?),
+            Err(error) if error.kind() == ErrorKind::NotFound && !has_entries(data) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Err(self.missing(path, data)),
+            Err(error) => Err(self.refuse(path, format!("can't be opened: {error}"))),
+        }
+    }
+
+    /// The same for what is noted elsewhere, in the folder of a server that is copied.
+    pub(crate) fn compare(&self, path: &Path, place: &str, secret: &[u8; 32], known: &str) -> Result<(), StartError> {
+        if known == self.noted(secret) {
+            return Ok(());
+        }
+        Err(match self.later_version(known) {
+            Some(version) => StartError::new(
+                ErrorCode::DataTooNew,
+                format!(
+                    "{} in {place} has version {version}, and this program reads up to {VERSION}. Nothing was started. Run the version that wrote it, or a newer one.",
+                    self.check
+                ),
+            ),
+            None => self.refuse(path, format!("is not the one with which the data in {place} were made")),
+        })
+    }
+
+    /// Whether the folder says with which secret its data were made.
+    pub(crate) fn is_noted(&self, data: &Path) -> bool {
+        data.join(self.check).exists()
+    }
+
+    /// Reads the secret, and makes none.
+    pub(crate) fn load_existing(&self, path: &Path) -> Result<[u8; 32], StartError> {
+        match File::open(path) {
+            Ok(file) => self.load(path, file),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                Err(self.refuse(path, "is missing; copy the one of the server that is followed".to_owned()))
+            }
+            Err(error) => Err(self.refuse(path, format!("can't be opened: {error}"))),
+        }
+    }
+
+    /// Writes down in a data folder what [`SecretFile::check`] compares with from then on, unless it is there. It appears whole or
+    /// not at all: a half of it would be taken for another secret's. The folder belongs to this process.
+    pub(crate) fn note(&self, path: &Path, data: &Path, secret: &[u8; 32]) -> Result<(), StartError> {
+        let file = data.join(self.check);
+        let written = || {
+            if file.try_exists()? {
+                return Ok(());
+            }
+            let new = file.with_extension("tmp");
+            let mut making = File::create(&new)?;
+            making.write_all(self.noted(secret).as_bytes())?;
+            making.sync_all()?;
+            std::fs::rename(&new, &file)?;
+            File::open(data)?.sync_all()
+        };
+        written().map_err(|error: std::io::Error| self.refuse(path, format!("can't be noted in {}: {error}", file.display())))
+    }
+
+    fn noted(&self, secret: &[u8; 32]) -> String {
+        HEXLOWER_PERMISSIVE.encode(&SaleKey::derive(secret, "").email(self.check)) + "\n"
+    }
+
+    fn later_version(&self, text: &str) -> Option<u32> {
+        text.lines().next()?.strip_prefix(self.word)?.strip_prefix(' ')?.parse().ok().filter(|version| *version > VERSION)
+    }
+
+    fn missing(&self, path: &Path, data: &Path) -> StartError {
+        self.refuse(
+            path,
+            format!(
+                "is missing, and {} is not empty: if it holds data of this server, they were made with that file; if not, name an empty folder \
+                 with `{}`",
+                data.display(),
+                self.data_setting
+            ),
+        )
+    }
+
+    fn load(&self, path: &Path, file: File) -> Result<[u8; 32], StartError> {
+        let mut text = String::new();
+        file.take(256).read_to_string(&mut text).map_err(|error| self.refuse(path, format!("can't be read: {error}")))?;
+        let bytes = HEXLOWER_PERMISSIVE.decode(text.trim().as_bytes()).ok();
+        let secret = bytes.and_then(|bytes| bytes.try_into().ok());
+        secret.ok_or_else(|| self.refuse(path, "does not hold 64 hexadecimal digits".to_owned()))
+    }
+
+    fn create(&self, path: &Path) -> Result<[u8; 32], StartError> {
+        let mut secret = [0; 32];
+        getrandom::fill(&mut secret).map_err(|error| self.refuse(path, format!("can't be made, since there is no randomness: {error}")))?;
+        write(path, &secret).map_err(|error| self.refuse(path, format!("can't be made: {error}")))?;
+        tracing::info!(path = %path.display(), what = self.name, "made a new secret; keep it as long as the data");
+        Ok(secret)
+    }
+
+    fn refuse(&self, path: &Path, wrong: String) -> StartError {
+        StartError::new(
+            ErrorCode::ConfigurationInvalid,
+            format!(
+                "The {} file {} {wrong}. Nothing was started. Restore the file that belongs to the data, or name another with `{}`.",
+                self.name,
+                path.display(),
+                self.setting
+            ),
+        )
+    }
+}
+
+fn has_entries(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+}
+
+fn write(path: &Path, secret: &[u8; 32]) -> std::io::Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    std::fs::create_dir_all(parent)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(HEXLOWER_PERMISSIVE.encode(secret).as_bytes())?;
+    file.write_all(b"\n")?;
+    file.sync_all()?;
+    File::open(parent)?.sync_all()
+}

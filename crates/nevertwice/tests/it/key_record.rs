@@ -1,0 +1,95 @@
+//! `nevertwice key-record` as a process, beside a server that has claims.
+
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::serve::Serving;
+
+fn key_record(serving: &Serving, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nevertwice"));
+    let server = format!("http://{}", serving.address());
+    command.arg("key-record").args(arguments).args(["--server", &server, "--principal", "ann", "--key", "k"]);
+    command.output().expect("the binary starts")
+}
+
+fn told(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn refused(output: &Output) -> String {
+    assert!(!output.status.success() && output.stdout.is_empty(), "{}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn call(serving: &Serving, verb: &str, body: &Value) -> (u16, Value) {
+    serving.ask_as("principal: ann\r\n", &format!("POST /v1/keys/{verb}"), &body.to_string())
+}
+
+#[test]
+fn an_operator_looks_at_a_claim_and_renews_and_releases_it() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let serving = Serving::start(&folder.path().join("data"), &[]);
+    let scope = ["--scope", "charges"];
+    assert!(refused(&key_record(&serving, &[&["inspect"][..], &scope].concat())).contains("[unknown_key]"));
+    let owner = "5a".repeat(32);
+    let registration = json!({"key": "k", "scope": "charges", "owner": owner, "request": "{}"});
+    let (status, claimed) = call(&serving, "register", &registration);
+    assert_eq!(status, 200, "{claimed}");
+    let generation = claimed["generation"].to_string();
+
+    let shown = told(&key_record(&serving, &[&["inspect"][..], &scope].concat()));
+    for part in ["key k of ann in scope charges", "in_progress: somebody works on it", &format!("generation {generation}, owner {owner}")] {
+        assert!(shown.contains(part), "{shown}");
+    }
+    let json = told(&key_record(&serving, &[&["inspect", "--json"][..], &scope].concat()));
+    let record: Value = serde_json::from_str(&json).expect("it is JSON");
+    assert_eq!((&record["state"], record["generation"].to_string()), (&json!("in_progress"), generation.clone()));
+
+    // Another claim than the one that was looked at is left alone.
+    for verb in ["renew", "release"] {
+        let stale = key_record(&serving, &[&[verb, "--generation", "7"][..], &scope].concat());
+        assert!(refused(&stale).contains("[stale_owner]"), "{verb}");
+    }
+    let renewed = told(&key_record(&serving, &[&["renew", "--generation", &generation, "--lease-ms", "120000"][..], &scope].concat()));
+    assert!(renewed.contains("120000 ms from now"), "{renewed}");
+    for _ in 0..2 {
+        let released = told(&key_record(&serving, &[&["release", "--generation", &generation][..], &scope].concat()));
+        assert!(released.contains("is released") && released.contains(&owner), "{released}");
+    }
+    assert!(told(&key_record(&serving, &[&["inspect"][..], &scope].concat())).contains("free: it was given back"));
+
+    let explained = Command::new(env!("CARGO_BIN_EXE_nevertwice"))
+        .args(["explain", "--principal", "ann", "--key", "k", "--scope", "charges", "--server"])
+        .arg(format!("http://{}", serving.address()))
+        .output()
+        .expect("the binary starts");
+    let explained = told(&explained);
+    assert!(explained.contains("it is free") && explained.contains("key k of ann in scope charges"), "{explained}");
+    let stopped = serving.signal("-TERM");
+    let log = String::from_utf8_lossy(&stopped.stderr);
+    assert!(log.contains("an operator changed a key's record") && log.contains("command=\"release\""), "{log}");
+}
+
+#[test]
+#[cfg(unix)]
+fn an_answer_is_repeated_after_a_kill() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let data = folder.path().join("data");
+    let serving = Serving::start(&data, &[]);
+    let owner = |digits: &str| digits.repeat(32);
+    let registration = |attempt: &str| json!({"key": "k", "owner": owner(attempt), "request": "{}"});
+    let (_, claimed) = call(&serving, "register", &registration("01"));
+    let answer = json!({"status": 201, "headers": [], "body_text": "charged"});
+    let completion = json!({"key": "k", "owner": owner("01"), "generation": claimed["generation"], "answer": answer});
+    let (status, completed) = call(&serving, "complete", &completion);
+    assert_eq!((status, &completed["levels"]), (200, &json!(["decided", "journaled"])));
+    assert!(!serving.signal("-KILL").status.success());
+    let serving = Serving::start(&data, &[]);
+    let (_, replay) = call(&serving, "register", &registration("02"));
+    assert_eq!((&replay["registration"], &replay["answer"]), (&json!("replay"), &answer));
+    let stopped = serving.signal("-TERM");
+    assert!(stopped.status.success(), "{}", String::from_utf8_lossy(&stopped.stderr));
+}
