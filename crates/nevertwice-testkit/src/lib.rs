@@ -6,3 +6,4 @@ pub mod key_store;
 pub mod release;
 pub mod sparse;
 pub mod storage;
+pub mod stub;

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use nevertwice_bots::http::{Request, Target};
 use nevertwice_bots::load::{Answer, Plan, RawRequester, Requester, Template, closed, open};
-
-use crate::stub::{Act, Stub};
+use nevertwice_testkit::stub::{Act, Stub};
 
 /// Takes a fixed time; once, a long one.
 struct Slow {

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use nevertwice_client::http::{Client, Outcome, Request, Target};
-
-use crate::stub::{Act, Stub};
+use nevertwice_testkit::stub::{Act, Stub};
 
 fn client(stub: &Stub) -> Client {
     Client::new(Target::parse(&stub.base_url()).expect("an address"), Duration::from_secs(5))

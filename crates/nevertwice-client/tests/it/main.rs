@@ -5,5 +5,4 @@ mod http;
 mod intents;
 mod layer;
 mod scripted;
-mod stub;
 mod table;

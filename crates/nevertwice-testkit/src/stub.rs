@@ -7,8 +7,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 /// What the server does with the requests of one connection.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Act {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Act {
     /// Answers every request.
     Answer,
     /// Answers one request, then closes.
@@ -21,17 +21,23 @@ pub(crate) enum Act {
     Silent,
 }
 
-/// The server and what it saw: each request's bytes with the number of its connection.
-pub(crate) struct Stub {
-    pub(crate) address: SocketAddr,
-    pub(crate) seen: Arc<Mutex<Vec<(usize, String)>>>,
+/// The server and what it saw.
+#[derive(Debug)]
+pub struct Stub {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Each request's bytes, with the number of its connection.
+    pub seen: Arc<Mutex<Vec<(usize, String)>>>,
     /// Connections that were closed by the client.
-    pub(crate) closed: Arc<Mutex<Vec<usize>>>,
+    pub closed: Arc<Mutex<Vec<usize>>>,
 }
 
 impl Stub {
     /// Starts a server whose n-th connection follows the n-th act; the last act goes on.
-    pub(crate) async fn start(acts: &[Act]) -> Self {
+    ///
+    /// # Panics
+    /// If there is no loopback port.
+    pub async fn start(acts: &[Act]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a loopback port");
         let address = listener.local_addr().expect("an address");
         let stub = Self { address, seen: Arc::default(), closed: Arc::default() };
@@ -48,11 +54,18 @@ impl Stub {
         stub
     }
 
-    pub(crate) fn base_url(&self) -> String {
+    /// How it is asked.
+    #[must_use]
+    pub fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    pub(crate) fn seen(&self) -> Vec<(usize, String)> {
+    /// What it saw so far.
+    ///
+    /// # Panics
+    /// If one of its connections panicked.
+    #[must_use]
+    pub fn seen(&self) -> Vec<(usize, String)> {
         self.seen.lock().expect("not poisoned").clone()
     }
 }
