@@ -43,6 +43,11 @@ async fn charge(State(till): State<Till>, Json(body): Json<Value>) -> Response {
     (StatusCode::CREATED, [(LOCATION, format!("/charges/{number}"))], Json(json!({ "charge": number, "amount": amount }))).into_response()
 }
 
+async fn tell(State(till): State<Till>) -> Json<Value> {
+    let (charges, total) = till.figures();
+    Json(json!({ "charges": charges, "total": total }))
+}
+
 /// Stands for your authentication: it tells the layer who calls.
 async fn authenticate(mut request: Request, next: Next) -> Response {
     let bearer = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
@@ -62,7 +67,7 @@ pub(crate) fn app(till: Till) -> Result<Router, KeysError> {
         eprintln!("warning: {warning}");
     }
     // The layer that is added last sees a request first: authentication, then keys, then the handler.
-    Ok(Router::new().route("/charges", post(charge)).with_state(till).layer(KeysLayer::new(keys)).layer(from_fn(authenticate)))
+    Ok(Router::new().route("/charges", post(charge).get(tell)).with_state(till).layer(KeysLayer::new(keys)).layer(from_fn(authenticate)))
 }
 
 #[tokio::main]

@@ -124,7 +124,8 @@ mod tests {
             let request = http::Request::post("/charges?dry=1&a=%20").header(CONTENT_TYPE, media_type).header("x-sign", "s").body(());
             let (head, ()) = request.expect("it is a request").into_parts();
             let rules = FingerprintRules { headers: vec![HeaderName::from_static("x-sign")], ..FingerprintRules::default() };
-            let found = of_request(&head, body.as_bytes(), &rules, Scope::Principal, &Query::All);
+            let policy = Arc::new(Policy { fingerprint: rules, ..Policy::ietf() });
+            let found = Head::of(&head, &policy).with_body(body.as_bytes());
             let found: String = found.iter().map(|byte| format!("{byte:02x}")).collect();
             assert_eq!((FINGERPRINT_VERSION, found.as_str()), (1, digest), "{media_type}");
         }
