@@ -49,6 +49,7 @@ impl Handled {
 async fn handle(State(handled): State<Handled>, Json(event): Json<Value>) -> StatusCode {
     let Some(kind) = event["type"].as_str() else { return StatusCode::BAD_REQUEST };
     handled.0.lock().unwrap_or_else(PoisonError::into_inner).push(kind.to_owned());
+    println!("handled so far: {:?}", handled.types());
     StatusCode::NO_CONTENT
 }
 
@@ -115,7 +116,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let secret = std::env::var("WEBHOOK_SECRET").map_err(|_| "WEBHOOK_SECRET is not set: whsec_ and the key in base64")?;
     let secret = BASE64.decode(secret.trim_start_matches("whsec_").as_bytes())?;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
-    println!("listening on http://{}/webhooks", listener.local_addr()?);
-    axum::serve(listener, app(Sender { secret, now_s }, Handled::default())?).await?;
+    let address = listener.local_addr()?;
+    let sender = Sender { secret, now_s };
+    let (id, timestamp, body) = ("msg_1", now_s().to_string(), r#"{"type":"invoice.paid"}"#);
+    let signature = sender.sign(id, &timestamp, &Bytes::from_static(body.as_bytes()));
+    println!("listening on http://{address}/webhooks; send this once, and again:");
+    println!(
+        "curl -i {address}/webhooks -H 'webhook-id: {id}' -H 'webhook-timestamp: {timestamp}' -H 'webhook-signature: {signature}' -H 'content-type: application/json' -d '{body}'"
+    );
+    axum::serve(listener, app(sender, Handled::default())?).await?;
     Ok(())
 }
