@@ -53,7 +53,7 @@ impl Facts {
         self.entries
     }
 
-    pub(super) fn payload(&self) -> &[u8] {
+    pub(crate) fn payload(&self) -> &[u8] {
         &self.payload
     }
 

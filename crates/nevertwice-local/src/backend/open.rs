@@ -149,7 +149,7 @@ impl LocalBackend {
             let (clock, observer, readers) = (Arc::clone(&clock), Arc::clone(&observer), Arc::clone(&readers));
             Arc::new(Replicas::new(options.replicas_min, wait, options.queue_max, journal.durable(), readers, clock, observer))
         });
-        let feed = JournalFeed::new(reader.clone(), epoch, Arc::clone(&clock), readers);
+        let feed = JournalFeed::new(reader.clone(), trail.clone(), epoch, Arc::clone(&clock), readers);
         let feed = Arc::new(feed.with_replicas(replicas.clone()));
 
         let sequencer = Sequencer::new(

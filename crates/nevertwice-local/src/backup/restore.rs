@@ -11,6 +11,7 @@ use super::error::BackupError;
 use super::manifest::{ShardAt, StoredSnapshot};
 use super::reader::{BackupReader, shards_at};
 use super::run::BackupProgress;
+use crate::audit::{AuditCopier, CopiedAudit, FrameWriter};
 use crate::chance::SystemChance;
 use crate::error::{AppendError, Damage, IoFailure, OpenError};
 use crate::folder::{JournalId, draw_epoch, draw_id, write_marker_of, write_small};
@@ -22,6 +23,8 @@ use crate::storage::{CLAIM_FILE, Storage};
 
 /// How much is written with one sync.
 const GROUP_BYTES: usize = 4 << 20;
+/// A file of the restored audit is not begun over this length.
+const AUDIT_FILE_BYTES: u64 = 64 << 20;
 
 /// Where a restored folder is to end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +48,8 @@ pub struct Restored {
     pub batches_left_out: u64,
     /// The shards there.
     pub shards: Vec<ShardAt>,
+    /// What operators did up to there; none for a dry run.
+    pub audit: Option<CopiedAudit>,
     /// The epoch of the seal that closes the folder; the first start takes the next one. 0 for a dry run.
     pub epoch: u32,
 }
@@ -76,11 +81,13 @@ pub fn restore_to(
         entries_of_batch: end.entries,
         batches_left_out: backup.manifest().batch - end.batch,
         shards: shards_at(&states),
+        audit: None,
         epoch: 0,
     };
-    drop(states);
     let Some((target, options)) = target else { return Ok(restored) };
-    restored.epoch = write(backup, &end, &target, options, &mut meter.of("writing the folder"))?;
+    let written = write(backup, &end, &states, &target, options, &mut meter)?;
+    drop(states);
+    (restored.epoch, restored.audit) = (written.0, Some(written.1));
     let contents = Inspection::open(target)?.contents()?;
     if let Some(damage) = contents.damage {
         return Err(OpenError::from(damage).into());
@@ -195,10 +202,11 @@ fn find_in(frame: &Frame<'_>, shard: &ShardId, position: Position) -> Result<Opt
 fn write(
     backup: &BackupReader,
     end: &End,
+    states: &States,
     target: &Arc<dyn Storage>,
     options: &JournalOptions,
-    progress: &mut dyn FnMut(u64),
-) -> Result<u32, BackupError> {
+    meter: &mut Meter<'_>,
+) -> Result<(u32, CopiedAudit), BackupError> {
     let names = target.list().map_err(IoFailure::of("listing", ""))?;
     if names.iter().any(|name| name != CLAIM_FILE) {
         return Err(BackupError::NotEmpty);
@@ -212,6 +220,8 @@ fn write(
             (journal, epoch, snapshot.batch)
         }
     };
+    let audit = write_audit(backup, end, states, target, id, meter)?;
+    let mut progress = meter.of("writing the folder");
     let mut group = Group::default();
     backup.frames(after, end.batch, |frame| {
         let whole = frame.batch < end.batch;
@@ -231,7 +241,42 @@ fn write(
         write_small(target.as_ref(), &note.name, &note.bytes)?;
     }
     write_marker_of(target.as_ref(), id)?;
-    Ok(epoch)
+    Ok((epoch, audit))
+}
+
+/// What operators did up to the end. A backup without an audit tells what its batches do.
+fn write_audit(
+    backup: &BackupReader,
+    end: &End,
+    states: &States,
+    target: &Arc<dyn Storage>,
+    id: JournalId,
+    meter: &mut Meter<'_>,
+) -> Result<CopiedAudit, BackupError> {
+    let mut progress = meter.of("writing the audit");
+    let writer = FrameWriter::after(Arc::clone(target), id, AUDIT_FILE_BYTES, 0, 0);
+    let manifest = backup.manifest();
+    let copier = match &manifest.audit {
+        Some(audit) => {
+            let mut copier = AuditCopier::new(writer, states, audit.after, end.batch);
+            backup.audit(|frame| {
+                progress(frame.payload.len() as u64);
+                Ok(copier.take(frame)?)
+            })?;
+            copier
+        }
+        None => {
+            let before = manifest.segments.first().map_or(0, |extent| extent.first_batch - 1);
+            let mut copier = AuditCopier::new(writer, states, before.min(end.batch), end.batch);
+            backup.frames(before, end.batch, |frame| {
+                progress(frame.raw.len() as u64);
+                copier.take_batch(frame)?;
+                Ok(ControlFlow::Continue(()))
+            })?;
+            copier
+        }
+    };
+    Ok(copier.finish()?.0)
 }
 
 /// The snapshot written again as one of the new journal, and its batch's frame.

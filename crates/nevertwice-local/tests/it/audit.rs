@@ -40,19 +40,19 @@ fn history(backend: &LocalBackend) -> Arc<dyn History> {
     backend.history().expect("a local backend has one")
 }
 
-fn running(backend: &LocalBackend) -> Vec<Entry> {
+pub(crate) fn running(backend: &LocalBackend) -> Vec<Entry> {
     let history = history(backend);
     all(|asked| history.audit(asked).unwrap())
 }
 
-fn names(storage: &MemoryStorage, is: fn(&str) -> bool) -> Vec<String> {
+pub(crate) fn names(storage: &MemoryStorage, is: fn(&str) -> bool) -> Vec<String> {
     let mut names: Vec<String> = storage.list().unwrap().into_iter().filter(|name| is(name)).collect();
     names.sort_unstable();
     names
 }
 
 /// Sends all, with a snapshot after every so many, and tells which entries are the operators'.
-fn run(backend: &LocalBackend, requests: &[nevertwice_api::Request], every: usize) -> Vec<Entry> {
+pub(crate) fn run(backend: &LocalBackend, requests: &[nevertwice_api::Request], every: usize) -> Vec<Entry> {
     let mut entries = Vec::new();
     for (number, request) in requests.iter().enumerate() {
         if let nevertwice_core::Decision::Accepted(entry) = submit(backend, request).unwrap().decision

@@ -1,6 +1,7 @@
 //! The integration tests of the in-process backend, one binary.
 
 mod audit;
+mod audit_copies;
 mod backend;
 mod backend_crash;
 mod backend_faults;

@@ -118,6 +118,10 @@ impl<S: Source> Source for Unsteady<S> {
         }
     }
 
+    fn audit(&mut self, after: u64) -> Result<Vec<u8>, SourceError> {
+        self.0.audit(after)
+    }
+
     fn snapshot(&mut self, batch: u64, from: u64) -> Result<Piece, SourceError> {
         let mut piece = self.0.snapshot(batch, from)?;
         piece.piece.truncate(1 + self.1.below(500) as usize);
