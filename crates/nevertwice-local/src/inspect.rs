@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use nevertwice_api::encoding::{DecodeError, decode_entry};
-use nevertwice_api::{AuditAsk, AuditPage, Finding, HistoryFailure, Sought};
+use nevertwice_api::{AuditAsk, AuditPage, Fact, Finding, HistoryFailure, Sought};
 use nevertwice_core::{Entry, State};
 
 use crate::audit::{Trail, TrailFault};
@@ -187,8 +187,8 @@ impl Inspection {
                     return Ok(faults);
                 }
             };
-            for entry in page.entries {
-                missing.remove(&(entry.shard, entry.position));
+            for entry in page.facts.iter().filter_map(Fact::entry) {
+                missing.remove(&(entry.shard.clone(), entry.position));
             }
             match page.next {
                 Some(next) => asked.cursor = Some(next),

@@ -128,9 +128,14 @@ impl States {
 
 /// Appends an entry to a payload.
 pub(crate) fn push_entry(payload: &mut Vec<u8>, entry: &Entry) {
+    push_with_length(payload, |payload| encode_entry(entry, payload));
+}
+
+/// Appends what `encode` does, with its length before it.
+pub(crate) fn push_with_length(payload: &mut Vec<u8>, encode: impl FnOnce(&mut Vec<u8>)) {
     let at = payload.len();
     payload.extend_from_slice(&[0; 4]);
-    encode_entry(entry, payload);
+    encode(payload);
     let len = (payload.len() - at - 4) as u32;
     payload[at..at + 4].copy_from_slice(&len.to_le_bytes());
 }

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use clap::Args;
 use nevertwice_core::ShardId;
-use nevertwice_local::backup::{BackupReader, Goal, Restored, restore_to};
+use nevertwice_local::backup::{BackupReader, CopiedAudit, Goal, Restored, Target, restore_to};
+use nevertwice_local::clock::{Clock as _, SystemClock};
 use nevertwice_local::journal::JournalOptions;
-use nevertwice_local::storage::{FileStorage, Storage};
+use nevertwice_local::storage::FileStorage;
 
-use crate::copies::{meter, shard_line};
+use crate::copies::{audit_reach, meter, shard_line};
 use crate::output::report;
 
 /// Makes a data folder out of a backup. It ends at the position that is named, in all shards.
@@ -40,7 +41,9 @@ impl RestoreArgs {
         let backup = BackupReader::open(Arc::new(FileStorage::open(&self.from)?))?;
         let options = JournalOptions::default();
         let target = match &self.data {
-            Some(data) if !self.dry_run => Some((Arc::new(FileStorage::create(data)?) as Arc<dyn Storage>, &options)),
+            Some(data) if !self.dry_run => {
+                Some(Target { storage: Arc::new(FileStorage::create(data)?), options: &options, at_ms: SystemClock.now_ms() })
+            }
             _ => None,
         };
         let (bar, mut progress) = meter()?;
@@ -64,13 +67,16 @@ impl RestoreArgs {
     }
 
     fn tell(&self, out: &mut dyn std::io::Write, restored: &Restored) -> Result<(), Box<dyn Error>> {
-        let Restored { batch, entries_of_batch, batches_left_out, shards, epoch } = restored;
+        let Restored { batch, entries_of_batch, batches_left_out, shards, audit, epoch } = restored;
         writeln!(
             out,
             "ends within batch {batch}, with {entries_of_batch} entries of it; {batches_left_out} batches of the backup are left out"
         )?;
         for shard in shards {
             writeln!(out, "{}", shard_line(shard))?;
+        }
+        if let Some(CopiedAudit { begins_after, entries }) = audit {
+            writeln!(out, "{entries} things that operators did are in its audit, {}", audit_reach(*begins_after))?;
         }
         match &self.data {
             Some(data) if !self.dry_run => {

@@ -1,6 +1,7 @@
 //! What operators did up to a batch, out of another folder's audit or out of a journal, written again as the audit of a copy.
 
-use nevertwice_api::encoding::{DecodeError, decode_entry};
+use nevertwice_api::Fact;
+use nevertwice_api::encoding::{DecodeError, decode_fact};
 
 use super::facts::Facts;
 use super::stream::{AuditFrame, AuditStream};
@@ -34,7 +35,7 @@ pub(crate) struct AuditCopier<'a> {
 pub struct CopiedAudit {
     /// It begins after this batch; 0: with the first one.
     pub begins_after: u64,
-    /// What operators did, in numbers.
+    /// How much operators did.
     pub entries: u64,
 }
 
@@ -76,17 +77,24 @@ impl<'a> AuditCopier<'a> {
     fn take_entries(&mut self, payload: &[u8]) -> Result<(), OpenError> {
         for bytes in Entries(payload) {
             let damage = |what: String| OpenError::Audit { what: format!("an entry of the audit that is copied cannot be read: {what}") };
-            let entry = match bytes.map(decode_entry) {
-                Ok(Ok(entry)) => entry,
+            let fact = match bytes.map(decode_fact) {
+                Ok(Ok(fact)) => fact,
                 Ok(Err(DecodeError::TooNew { version, known })) => return Err(OpenError::too_new(version, known)),
                 Ok(Err(error)) => return Err(damage(error.to_string())),
                 Err(bad) => return Err(damage(bad.to_owned())),
             };
-            let is_here = self.states.shard(&entry.shard).is_some_and(|state| entry.position <= state.position());
-            if is_here && entry.is_operators() {
-                self.facts.push(&entry);
-                self.entries += 1;
+            match fact {
+                Fact::Entry(entry) => {
+                    let is_here = self.states.shard(&entry.shard).is_some_and(|state| entry.position <= state.position());
+                    if !is_here || !entry.is_operators() {
+                        continue;
+                    }
+                    self.facts.push(&entry);
+                }
+                Fact::Folder(fact) if fact.after.batch <= self.batch => self.facts.push_folder(&fact),
+                Fact::Folder(_) => continue,
             }
+            self.entries += 1;
         }
         Ok(())
     }

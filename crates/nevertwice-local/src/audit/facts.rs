@@ -1,10 +1,12 @@
 //! Entries on their way into a frame.
 
+use nevertwice_api::FolderFact;
+use nevertwice_api::encoding::encode_folder_fact;
 use nevertwice_core::Entry;
 
-use crate::states::push_entry;
+use crate::states::{push_entry, push_with_length};
 
-/// Entries of operators, in the form of a journal's payload, in order.
+/// Entries of operators and what was done to the folder, in the form of a journal's payload, in order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Facts {
     payload: Vec<u8>,
@@ -17,6 +19,11 @@ impl Facts {
     pub(crate) fn push(&mut self, entry: &Entry) {
         push_entry(&mut self.payload, entry);
         self.count(1, entry.at_ms, entry.at_ms);
+    }
+
+    pub(crate) fn push_folder(&mut self, fact: &FolderFact) {
+        push_with_length(&mut self.payload, |payload| encode_folder_fact(fact, payload));
+        self.count(1, fact.at_ms, fact.at_ms);
     }
 
     /// Adds entries that were encoded elsewhere.

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use nevertwice_api::FolderFact;
 use nevertwice_api::encoding::{DecodeError, decode_entry};
 
 use super::chain::{AuditFile, Chain, FrameRef, file_name};
@@ -177,12 +178,38 @@ impl Trail {
         self.0.failed.load(Ordering::Acquire)
     }
 
+    /// Writes down what was done to the folder when this batch was made, which is durable as all before it are. No batch tells of
+    /// it, so it counts once this is done.
+    pub(crate) fn record(&self, batch: u64, fact: &FolderFact) -> Result<(), IoFailure> {
+        let mut facts = Facts::default();
+        facts.push_folder(fact);
+        self.hear(batch, &mut facts);
+        if self.has_failed() {
+            let source = io::Error::other("the audit is not written any more");
+            return Err(IoFailure::new("writing", "the audit", source));
+        }
+        self.write_waiting()
+    }
+
     /// Writes what waits, and how far the journal has been followed. A failure is told once, and nothing is written after it; for a
     /// full disk it is tried again the next time.
     pub(crate) fn flush(&self) {
-        let mut writer = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if self.has_failed() {
             return;
+        }
+        match self.write_waiting() {
+            Ok(()) => {}
+            Err(failure) if failure.source.kind() == io::ErrorKind::StorageFull => {
+                tracing::warn!(%failure, "the audit is not written while the disk is full; the journal keeps what is missing");
+            }
+            Err(failure) => self.fail(&failure.to_string()),
+        }
+    }
+
+    fn write_waiting(&self) -> Result<(), IoFailure> {
+        let mut writer = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.has_failed() {
+            return Ok(());
         }
         // What was heard by now waits already; what comes meanwhile may be among it, and then all before it is as well.
         let heard = self.0.heard.load(Ordering::Acquire);
@@ -191,22 +218,16 @@ impl Trail {
             known.is_flush_asked = false;
             let upto = heard.max(known.waiting_upto);
             if known.is_cut || upto <= known.found {
-                return;
+                return Ok(());
             }
             (known.waiting.clone(), known.written, upto)
         };
-        match writer.write(after, upto, &facts) {
-            Ok(frame) => {
-                let mut known = self.known();
-                known.waiting.drop_first(facts.payload().len(), facts.entries());
-                (known.written, known.found) = (upto, upto);
-                known.frames.push(frame);
-            }
-            Err(failure) if failure.source.kind() == io::ErrorKind::StorageFull => {
-                tracing::warn!(%failure, "the audit is not written while the disk is full; the journal keeps what is missing");
-            }
-            Err(failure) => self.fail(&failure.to_string()),
-        }
+        let frame = writer.write(after, upto, &facts)?;
+        let mut known = self.known();
+        known.waiting.drop_first(facts.payload().len(), facts.entries());
+        (known.written, known.found) = (upto, upto);
+        known.frames.push(frame);
+        Ok(())
     }
 
     fn fail(&self, why: &str) {

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use nevertwice_api::{Answer, Backend, BackendStatus, BoxFuture, Failure, Health, History, Level, Levels, Observer, Reading, Request};
+use nevertwice_api::{
+    Answer, Backend, BackendStatus, BoxFuture, Failure, FolderAsker, FolderDeed, FolderFact, FolderPlace, Health, History, Level, Levels, Observer, Reading, Request,
+};
 use nevertwice_core::{Position, Query, ShardId, StateHash};
 use tokio::sync::oneshot;
 
@@ -80,8 +82,23 @@ impl LocalBackend {
         observer: Arc<dyn Observer>,
         options: &LocalOptions,
     ) -> Result<(LocalBackend, RestoreReport), OpenError> {
-        let Assembled { backend, sequencer, syncer, snapshots, report } =
-            LocalBackend::assemble(storage, clock, Arc::new(SystemChance), observer, options)?;
+        let assembled = LocalBackend::assemble(storage, clock, Arc::new(SystemChance), observer, options, None)?;
+        LocalBackend::run(assembled)
+    }
+
+    /// The same of a standby's folder, which is promoted by that, on behalf of whoever asked for it.
+    pub(crate) fn promote(
+        storage: Arc<dyn Storage>,
+        clock: Arc<dyn Clock>,
+        observer: Arc<dyn Observer>,
+        options: &LocalOptions,
+        asker: Option<&FolderAsker>,
+    ) -> Result<(LocalBackend, RestoreReport), OpenError> {
+        LocalBackend::run(LocalBackend::assemble(storage, clock, Arc::new(SystemChance), observer, options, asker)?)
+    }
+
+    fn run(assembled: Assembled) -> Result<(LocalBackend, RestoreReport), OpenError> {
+        let Assembled { backend, sequencer, syncer, snapshots, report } = assembled;
         // From here on an error drops the backend, which stops the threads that run.
         backend.start("sequencer", move || sequencer.run())?;
         backend.start("syncer", move || syncer.run())?;
@@ -99,6 +116,7 @@ impl LocalBackend {
         chance: Arc<dyn Chance>,
         observer: Arc<dyn Observer>,
         options: &LocalOptions,
+        asker: Option<&FolderAsker>,
     ) -> Result<Assembled, OpenError> {
         options.check()?;
         let folder = Folder::claim_with(storage, chance.as_ref())?;
@@ -122,8 +140,16 @@ impl LocalBackend {
             report.positions = restored.states.shards().map(|state| (state.shard().clone(), state.position())).collect();
             recovery.raise_epoch(draw_epoch(recovery.last_epoch(), chance.as_ref())?);
         }
+        let last_epoch = recovery.last_epoch();
         let journal = recovery.finish(&options.journal)?;
-        if following.is_some() {
+        if let Some(following) = &following {
+            let (before, after) = (
+                FolderPlace { journal: following.journal.0, epoch: last_epoch, batch: report.journal.last_batch },
+                FolderPlace { journal: folder.id().0, epoch: journal.epoch(), batch: journal.durable() },
+            );
+            let (deed, at_ms, asker) = (FolderDeed::Promoted, clock.now_ms(), asker.cloned());
+            let fact = FolderFact { deed, at_ms, asker, before, after, shards: Vec::new(), shards_left_out: 0 };
+            trail.record(journal.durable(), &fact.with_shards(report.positions.iter().cloned()))?;
             // The seal of the new epoch is durable: what was followed is another history from here on.
             Following::remove(folder.storage().as_ref())?;
         }

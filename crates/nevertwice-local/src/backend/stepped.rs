@@ -53,7 +53,7 @@ impl SteppedBackend {
         options: &LocalOptions,
     ) -> Result<(SteppedBackend, RestoreReport), OpenError> {
         let Assembled { backend, sequencer, syncer, snapshots, report } =
-            LocalBackend::assemble(storage, clock, chance, observer, options)?;
+            LocalBackend::assemble(storage, clock, chance, observer, options, None)?;
         let front = Arc::new(backend);
         Ok((SteppedBackend { front, sequencer, syncer, batch: Batch::default(), hand: None, is_written: false, snapshots }, report))
     }

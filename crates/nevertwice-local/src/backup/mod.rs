@@ -23,5 +23,5 @@ pub use error::BackupError;
 pub use manifest::{Manifest, ShardAt, StoredAudit, StoredAuditFile, StoredSnapshot};
 pub(crate) use manifest::{is_backup, is_note};
 pub use reader::{BackupReader, shards_at};
-pub use restore::{Goal, Restored, restore_to};
+pub use restore::{Goal, Restored, Target, restore_to};
 pub use run::{BackupProgress, BackupReport, back_up};

@@ -5,13 +5,14 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use nevertwice_api::encoding::decode_entry;
+use nevertwice_api::{FolderDeed, FolderFact, FolderPlace};
 use nevertwice_core::{Position, ShardId, State};
 
 use super::error::BackupError;
 use super::manifest::{ShardAt, StoredSnapshot};
 use super::reader::{BackupReader, shards_at};
 use super::run::BackupProgress;
-use crate::audit::{AuditCopier, CopiedAudit, FrameWriter};
+use crate::audit::{AuditCopier, CopiedAudit, Facts, FrameWriter};
 use crate::chance::SystemChance;
 use crate::error::{AppendError, Damage, IoFailure, OpenError};
 use crate::folder::{JournalId, draw_epoch, draw_id, write_marker_of, write_small};
@@ -35,6 +36,16 @@ pub enum Goal {
     Batch(u64),
     /// Right after that entry: what was decided later is not there, in no shard.
     Shard(ShardId, Position),
+}
+
+/// A folder to restore into.
+pub struct Target<'a> {
+    /// The folder, which must be empty.
+    pub storage: Arc<dyn Storage>,
+    /// How its journal is laid out.
+    pub options: &'a JournalOptions,
+    /// The time, in milliseconds since 1970: its audit tells when it was made.
+    pub at_ms: i64,
 }
 
 /// What was restored, or would be.
@@ -71,7 +82,7 @@ struct End {
 pub fn restore_to(
     backup: &BackupReader,
     goal: &Goal,
-    target: Option<(Arc<dyn Storage>, &JournalOptions)>,
+    target: Option<Target<'_>>,
     progress: &mut dyn FnMut(BackupProgress),
 ) -> Result<Restored, BackupError> {
     let mut meter = Meter { progress, total_bytes: backup.manifest().segments.iter().map(|extent| extent.bytes).sum() };
@@ -84,11 +95,11 @@ pub fn restore_to(
         audit: None,
         epoch: 0,
     };
-    let Some((target, options)) = target else { return Ok(restored) };
-    let written = write(backup, &end, &states, &target, options, &mut meter)?;
+    let Some(target) = target else { return Ok(restored) };
+    let written = write(backup, &end, &states, &target, &mut meter)?;
     drop(states);
     (restored.epoch, restored.audit) = (written.0, Some(written.1));
-    let contents = Inspection::open(target)?.contents()?;
+    let contents = Inspection::open(target.storage)?.contents()?;
     if let Some(damage) = contents.damage {
         return Err(OpenError::from(damage).into());
     }
@@ -203,10 +214,10 @@ fn write(
     backup: &BackupReader,
     end: &End,
     states: &States,
-    target: &Arc<dyn Storage>,
-    options: &JournalOptions,
+    target: &Target<'_>,
     meter: &mut Meter<'_>,
 ) -> Result<(u32, CopiedAudit), BackupError> {
+    let (&Target { options, at_ms, .. }, target) = (target, &target.storage);
     let names = target.list().map_err(IoFailure::of("listing", ""))?;
     if names.iter().any(|name| name != CLAIM_FILE) {
         return Err(BackupError::NotEmpty);
@@ -220,7 +231,7 @@ fn write(
             (journal, epoch, snapshot.batch)
         }
     };
-    let audit = write_audit(backup, end, states, target, id, meter)?;
+    let (audit, mut audit_writer) = write_audit(backup, end, states, target, id, meter)?;
     let mut progress = meter.of("writing the folder");
     let mut group = Group::default();
     backup.frames(after, end.batch, |frame| {
@@ -237,6 +248,15 @@ fn write(
     group.write(&mut journal)?;
     let epoch = draw_epoch(last_epoch, &SystemChance)?;
     journal.close_in(epoch).map_err(into_failure)?;
+    let seal = end.batch + 1;
+    let (before, after) = (
+        FolderPlace { journal: backup.manifest().journal.0, epoch: last_epoch, batch: end.batch },
+        FolderPlace { journal: id.0, epoch, batch: seal },
+    );
+    let fact = FolderFact { deed: FolderDeed::Restored, at_ms, asker: None, before, after, shards: Vec::new(), shards_left_out: 0 };
+    let mut facts = Facts::default();
+    facts.push_folder(&fact.with_shards(states.shards().map(|state| (state.shard().clone(), state.position()))));
+    audit_writer.write(end.batch, seal, &facts)?;
     for note in &backup.manifest().notes {
         write_small(target.as_ref(), &note.name, &note.bytes)?;
     }
@@ -252,7 +272,7 @@ fn write_audit(
     target: &Arc<dyn Storage>,
     id: JournalId,
     meter: &mut Meter<'_>,
-) -> Result<CopiedAudit, BackupError> {
+) -> Result<(CopiedAudit, FrameWriter), BackupError> {
     let mut progress = meter.of("writing the audit");
     let writer = FrameWriter::after(Arc::clone(target), id, AUDIT_FILE_BYTES, 0, 0);
     let manifest = backup.manifest();
@@ -276,7 +296,7 @@ fn write_audit(
             copier
         }
     };
-    Ok(copier.finish()?.0)
+    Ok(copier.finish()?)
 }
 
 /// The snapshot written again as one of the new journal, and its batch's frame.

@@ -17,6 +17,7 @@ use nevertwice_local::storage::Storage;
 use nevertwice_testkit::storage::MemoryStorage;
 
 use crate::audit::{audit_of, names, running};
+use crate::backup::{SMALL, into};
 use crate::commands::{open, small_options, submit, wait, workload};
 
 /// All that was accepted, in order, with the batches behind which some of it had come.
@@ -63,7 +64,7 @@ fn feed(backend: &LocalBackend) -> FeedSource {
 
 fn restore(folder: &MemoryStorage, goal: &Goal, target: &MemoryStorage) -> Result<Restored, BackupError> {
     let backup = BackupReader::open(Arc::new(folder.clone()))?;
-    restore_to(&backup, goal, Some((Arc::new(target.clone()), &small_options().journal)), &mut |_| {})
+    restore_to(&backup, goal, Some(into(target, &SMALL)), &mut |_| {})
 }
 
 fn begins_after(storage: &MemoryStorage) -> u64 {
