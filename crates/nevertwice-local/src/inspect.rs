@@ -8,6 +8,7 @@ use nevertwice_api::{AuditAsk, AuditPage, Fact, Finding, HistoryFailure, Sought}
 use nevertwice_core::{Entry, State};
 
 use crate::audit::{Trail, TrailFault};
+use crate::backup::{BackupReader, is_backup};
 use crate::chance::{SystemChance, draw_seed};
 use crate::error::{Damage, OpenError};
 use crate::folder::{JournalId, inspect_marker};
@@ -15,6 +16,7 @@ use crate::follow::Following;
 use crate::journal::{Floor, Frame, FrameRef, Recovery};
 use crate::restore::{RestoreReport, read_trail, restore};
 use crate::snapshot::{self, Verified};
+use crate::standby;
 use crate::states::{Entries, States};
 use crate::storage::Storage;
 
@@ -197,6 +199,30 @@ impl Inspection {
         }
         let told = |(shard, position)| format!("what an operator did in {shard} at {position} is in the journal and not in the audit");
         faults.extend(missing.into_iter().map(told));
+        Ok(faults)
+    }
+
+    /// What is wrong with what lies beside or between the things that count: padding, the file of a standby, the manifest of a backup
+    /// and what it says of the files. Reads a backup whole.
+    pub fn file_faults(&self) -> Result<Vec<String>, OpenError> {
+        let (recovery, _) = self.recovery()?;
+        let mut faults = recovery.padding_faults()?;
+        match standby::Following::read(self.storage.as_ref()) {
+            Ok(following) => {
+                let (behind, last) = (following.and_then(|following| following.behind), recovery.report().last_batch);
+                if let Some(place) = behind.filter(|place| place.batch > last) {
+                    faults.push(format!("the copy of a standby had batch {}, and the journal ends with batch {last}", place.batch));
+                }
+            }
+            Err(error) => faults.push(error.to_string()),
+        }
+        if is_backup(self.storage.as_ref())? {
+            let checked = BackupReader::open(Arc::clone(&self.storage)).and_then(|backup| {
+                drop(backup.verified_states(|_| {})?);
+                backup.audit(|_| Ok(()))
+            });
+            faults.extend(checked.err().map(|error| error.to_string()));
+        }
         Ok(faults)
     }
 

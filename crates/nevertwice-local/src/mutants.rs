@@ -10,16 +10,19 @@ pub enum Mutant {
     EarlyAnswer,
     /// A replay or a refusal is answered before what it rests on is safe.
     EarlyReplay,
+    /// A standby confirms a batch before it has synced it.
+    EarlyConfirmation,
     /// A bug in the core.
     Core(nevertwice_core::Mutant),
 }
 
 impl Mutant {
     /// All of them, and their names.
-    pub const ALL: [(&'static str, Self); 5] = [
+    pub const ALL: [(&'static str, Self); 6] = [
         ("skipped-sync", Self::SkippedSync),
         ("early-answer", Self::EarlyAnswer),
         ("early-replay", Self::EarlyReplay),
+        ("early-confirmation", Self::EarlyConfirmation),
         ("release-without-owner", Self::Core(nevertwice_core::Mutant::ReleaseWithoutOwner)),
         ("early-purge", Self::Core(nevertwice_core::Mutant::EarlyPurge)),
     ];

@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER_PERMISSIVE;
 use nevertwice_api::ErrorCode;
@@ -55,6 +55,52 @@ pub fn inspect(path: &Path, data: &Path) -> Result<(), StartError> {
         Err(error) if error.kind() == ErrorKind::NotFound => Err(missing(path, data)),
         Err(error) => Err(refuse(path, format!("can't be opened: {error}"))),
     }
+}
+
+/// What a folder says of the secret with which its data were made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noted {
+    /// Nothing yet.
+    Absent,
+    /// That it is the one that is there.
+    Compared,
+    /// Something well-formed; the secret is not there to be compared with it.
+    NotCompared,
+}
+
+/// Looks whether what is noted in a folder can be what was noted there, and compares the secret with it if that is there. Nothing is
+/// written.
+///
+/// # Errors
+/// If it is damaged, a later version noted it, or the secret is another one or can't be read.
+pub fn inspect_note(path: &Path, data: &Path) -> Result<Noted, StartError> {
+    let file = data.join(CHECK);
+    let known = match std::fs::read(&file) {
+        Ok(known) => String::from_utf8_lossy(&known).into_owned(),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Noted::Absent),
+        Err(error) => return Err(refuse(path, format!("can't be compared with {}: {error}", file.display()))),
+    };
+    let digits = known.strip_suffix('\n').filter(|digits| digits.len() == 64);
+    let is_well_formed = digits.is_some_and(|digits| digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')));
+    if !is_well_formed && later_version(&known).is_none() {
+        let wrong = format!("can't be compared with {}, which is damaged: it is not 64 hexadecimal digits in one line", file.display());
+        return Err(refuse(path, wrong));
+    }
+    match File::open(path) {
+        Ok(secret) => compare(path, &data.display().to_string(), &load(path, secret)?, &known).map(|()| Noted::Compared),
+        Err(error) if error.kind() == ErrorKind::NotFound && is_well_formed => Ok(Noted::NotCompared),
+        Err(error) if error.kind() == ErrorKind::NotFound => compare(path, &data.display().to_string(), &[0; 32], &known).map(|()| Noted::NotCompared),
+        Err(error) => Err(refuse(path, format!("can't be opened: {error}"))),
+    }
+}
+
+/// Where the secret of a data folder lies, unless it is named.
+#[must_use]
+pub fn path_of(data: &Path) -> PathBuf {
+    // Without a slash at the end, behind which the name would be one in the folder.
+    let mut path = data.components().collect::<PathBuf>().into_os_string();
+    path.push(".key");
+    path.into()
 }
 
 /// The same for what is noted elsewhere, in the folder of a server that is copied.

@@ -164,6 +164,15 @@ impl AuditFile {
         Ok(is_good.then_some(raw))
     }
 
+    /// Whether zeros lie behind a frame, as they were written.
+    pub(super) fn is_padded(&self, frame: &FrameRef) -> Result<bool, IoFailure> {
+        let from = frame.offset + frame.header.len() as u64;
+        let upto = frame.header.end(frame.offset).min(self.len);
+        let mut padding = vec![0; usize::try_from(upto.saturating_sub(from)).unwrap_or(0)];
+        self.read(from, &mut padding)?;
+        Ok(padding.iter().all(|byte| *byte == 0))
+    }
+
     fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), IoFailure> {
         let read = self.file.read_at(offset, into).map_err(IoFailure::of("reading", &self.name))?;
         if read < into.len() {

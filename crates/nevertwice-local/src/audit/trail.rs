@@ -283,6 +283,9 @@ impl Trail {
             if self.payload(frame)?.is_none() {
                 let Header { file, .. } = frame.header;
                 faults.push(format!("{} is damaged at byte {}", file_name(file), frame.offset));
+            } else if !AuditFile::open(self.0.storage.as_ref(), frame.header.file)?.is_padded(frame)? {
+                let Header { file, upto, .. } = frame.header;
+                faults.push(format!("{}: what lies behind the frame up to batch {upto} was zeros, and is not", file_name(file)));
             }
         }
         Ok(faults)

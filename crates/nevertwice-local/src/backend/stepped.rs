@@ -111,6 +111,13 @@ impl SteppedBackend {
         true
     }
 
+    /// What waits for replicas has waited for too long. With threads that is found out by a clock.
+    pub fn give_up(&mut self) {
+        if let Some(replicas) = &self.syncer.replicas {
+            replicas.give_up_all();
+        }
+    }
+
     /// Makes the next snapshot that somebody wishes for. `false`: nobody does.
     pub fn snapshot(&mut self) -> bool {
         self.snapshots.step()

@@ -83,10 +83,19 @@ impl Journal {
         if self.poisoned {
             return Err(AppendError::Poisoned);
         }
+        #[cfg(feature = "mutants")]
+        if self.syncs_late {
+            self.segment.file.sync_data().map_err(|source| AppendError::Failed(IoFailure::new("syncing", &self.segment.name, source)))?;
+        }
         let durable = self.durable();
         let place = (self.segment.number, self.offset, self.crc);
         match self.write_copies(durable, copies) {
             Ok(last) if last == durable => Ok(last),
+            #[cfg(feature = "mutants")]
+            Ok(last) if self.syncs_late => {
+                self.progress.reached(last, &self.segment, self.offset);
+                Ok(last)
+            }
             Ok(last) => {
                 self.sync_segment()?;
                 self.progress.reached(last, &self.segment, self.offset);
@@ -102,6 +111,12 @@ impl Journal {
                 Err(error)
             }
         }
+    }
+
+    /// A planted bug: what was copied is synced with the next copies, and called durable before.
+    #[cfg(feature = "mutants")]
+    pub(crate) fn sync_copies_late(&mut self) {
+        self.syncs_late = true;
     }
 
     fn write_copies<'a>(&mut self, durable: u64, copies: impl IntoIterator<Item = Copied<'a>>) -> Result<u64, AppendError> {

@@ -74,6 +74,14 @@ impl Recovery {
         &self.scan.chain
     }
 
+    pub(super) fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+
+    pub(super) fn id(&self) -> JournalId {
+        self.id
+    }
+
     /// What was found.
     pub fn report(&self) -> RecoveryReport {
         RecoveryReport {

@@ -45,6 +45,8 @@ pub struct Journal {
     storage: Arc<dyn Storage>,
     #[cfg(feature = "mutants")]
     skips_syncs: bool,
+    #[cfg(feature = "mutants")]
+    pub(super) syncs_late: bool,
 }
 
 /// What others may know of the writer.
@@ -104,6 +106,8 @@ impl Journal {
             storage,
             #[cfg(feature = "mutants")]
             skips_syncs: false,
+            #[cfg(feature = "mutants")]
+            syncs_late: false,
         })
     }
 

@@ -159,6 +159,16 @@ impl JournalCopy {
         Ok(Begun { copy, states, trail })
     }
 
+    /// The same with a planted bug.
+    #[cfg(feature = "mutants")]
+    #[must_use]
+    pub fn with(mut self, mutant: Option<crate::Mutant>) -> JournalCopy {
+        if mutant == Some(crate::Mutant::EarlyConfirmation) {
+            self.journal.sync_copies_late();
+        }
+        self
+    }
+
     /// Reads what is durable here.
     pub fn reader(&self) -> JournalReader {
         self.journal.reader()

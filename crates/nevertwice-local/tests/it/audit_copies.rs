@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use nevertwice_api::{AuditAsk, Backend, ErrorCode, Request};
+use nevertwice_api::{AuditAsk, Backend, ErrorCode, Fact, FolderDeed, FolderFact, Request};
 use nevertwice_core::{Decision, Entry, Position, ShardId};
 use nevertwice_local::LocalBackend;
 use nevertwice_local::backup::{BackupError, BackupReader, BackupReport, CopiedAudit, Goal, Manifest, Restored, back_up, restore_to};
@@ -18,7 +18,7 @@ use nevertwice_testkit::storage::MemoryStorage;
 
 use crate::audit::{audit_of, names, running};
 use crate::backup::{SMALL, into};
-use crate::commands::{open, small_options, submit, wait, workload};
+use crate::commands::{START_MS, open, small_options, submit, wait, workload};
 
 /// All that was accepted, in order, with the batches behind which some of it had come.
 #[derive(Default)]
@@ -196,11 +196,69 @@ fn a_standby_has_the_whole_audit_however_late_it_began() {
     let (promoted, report) = open(&folder).unwrap();
     assert!(report.followed.is_some());
     assert!(running(&promoted).starts_with(&expected) && expected.len() > 40);
+    let [promotion] = folder_facts(&promoted).try_into().unwrap();
+    assert_eq!((promotion.deed, promotion.asker, promotion.at_ms), (FolderDeed::Promoted, None, START_MS));
+    let last = report.journal.last_batch;
+    assert_eq!((promotion.before.batch, promotion.after.batch, promotion.after.epoch), (last, last + 1, promoted.epoch()));
+    assert_eq!((promotion.shards, promotion.before.journal), (report.positions, report.followed.unwrap().0));
     let backup = MemoryStorage::new(4);
     back_up_from(&mut feed(&promoted), &backup).unwrap();
     let target = MemoryStorage::new(5);
     restore(&backup, &Goal::Latest, &target).unwrap();
     assert_eq!(audit_of(&target).0, running(&promoted));
+    let (other, _) = open(&target).unwrap();
+    let deeds: Vec<FolderDeed> = folder_facts(&other).iter().map(|fact| fact.deed).collect();
+    assert_eq!(deeds, [FolderDeed::Promoted, FolderDeed::Restored], "and what was done to the folder goes with it");
+}
+
+/// What was done to the folder of a backend.
+fn folder_facts(backend: &LocalBackend) -> Vec<FolderFact> {
+    let (mut found, mut asked) = (Vec::new(), AuditAsk::default());
+    loop {
+        let page = backend.history().expect("it has one").audit(&asked).unwrap();
+        found.extend(page.facts.into_iter().filter_map(|fact| match fact {
+            Fact::Folder(fact) => Some(*fact),
+            Fact::Entry(_) => None,
+        }));
+        match page.next {
+            Some(next) => asked.cursor = Some(next),
+            None => return found,
+        }
+    }
+}
+
+#[test]
+fn a_promotion_is_told_by_who_asked_for_it_or_never_happened() {
+    let (storage, folder) = (MemoryStorage::new(1), MemoryStorage::new(2));
+    let (backend, past) = aged(&storage, &workload(7, 200));
+    let disk: Arc<dyn Storage> = Arc::new(folder.clone());
+    let mut source = feed(&backend);
+    let copy = JournalCopy::install(&disk, &mut source, &small_options().journal, &SystemChance).unwrap().copy;
+    copy.leave().unwrap();
+    let calls = {
+        let fork = folder.fork(1);
+        drop(open(&fork).unwrap());
+        fork.calls()
+    };
+    let mut told = 0;
+    for at in 0..calls {
+        // Killed at any call, and started again by whoever keeps it running: each start is a promotion until one was told.
+        let fork = folder.fork(at);
+        fork.crash_after(at);
+        drop(open(&fork));
+        if at % 2 == 0 { fork.power_loss() } else { fork.kill() }
+        let (promoted, report) = open(&fork).unwrap();
+        let facts = folder_facts(&promoted);
+        let last = facts.last().unwrap_or_else(|| panic!("call {at}: nothing is told"));
+        if report.followed.is_none() {
+            told += 1;
+            assert_eq!(facts.len(), 1, "call {at}");
+        } else {
+            assert_eq!(last.after.epoch, promoted.epoch(), "call {at}");
+        }
+        assert!(past.all().starts_with(&running(&promoted)), "call {at}");
+    }
+    assert!(told > 0);
 }
 
 /// A backup as a version made it that knew nothing of the audit.

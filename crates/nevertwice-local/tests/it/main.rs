@@ -8,6 +8,7 @@ mod backend_faults;
 mod backend_snapshots;
 mod backup;
 mod commands;
+mod damage;
 mod conformance;
 mod follow;
 mod journal_crash;

@@ -11,6 +11,7 @@ use super::{Networks, Secret, Shards};
 use crate::access::JwtAlgorithms;
 use crate::app::Limits;
 use crate::limits::{Bounds, LimiterOptions, Rate, TurnsOptions};
+use crate::person_secret;
 
 /// A setting, for the docs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -183,13 +184,7 @@ impl Config {
     /// Where the secret of persons is: beside the data folder, never in it.
     #[must_use]
     pub fn person_key_path(&self) -> PathBuf {
-        self.person_key_file.clone().unwrap_or_else(|| {
-            // Without a slash at its end.
-            let folder: PathBuf = self.data.components().collect();
-            let mut path = folder.into_os_string();
-            path.push(".key");
-            PathBuf::from(path)
-        })
+        self.person_key_file.clone().unwrap_or_else(|| person_secret::path_of(&self.data))
     }
 
     pub(crate) fn limiter(&self) -> LimiterOptions {
