@@ -17,7 +17,7 @@ use crate::journal::{Floor, Frame, FrameRef, Recovery};
 use crate::restore::{RestoreReport, read_trail, restore};
 use crate::snapshot::{self, Verified};
 use crate::standby;
-use crate::states::{Entries, States};
+use crate::states::{States, entries_of};
 use crate::storage::Storage;
 
 /// A folder, opened for reading.
@@ -94,7 +94,7 @@ impl Inspection {
     pub fn batches(&self, mut take: impl FnMut(&Batch<'_>) -> bool) -> Result<Option<Damage>, OpenError> {
         let (recovery, damage) = self.recovery()?;
         let stopped = recovery.replay(0, |frame| {
-            let entries = Entries(frame.payload).map(|bytes| match bytes {
+            let entries = entries_of(frame.payload).map(|bytes| match bytes {
                 Ok(bytes) => decode_entry(bytes),
                 Err(_) => Err(DecodeError::Malformed(nevertwice_core::fields::Malformed::CutShort)),
             });
@@ -111,23 +111,23 @@ impl Inspection {
     /// The last entry, without making any states.
     pub fn last_entry(&self) -> Result<Last, OpenError> {
         let (recovery, damage) = self.recovery()?;
-        let Some(last) = recovery.frames().iter().rev().find(|frame| frame.entries > 0).copied() else {
-            return Ok(Last { entry: None, damage });
-        };
-        let unreadable = |what: String| Damage { segment: last.segment, offset: last.offset, what };
-        let mut found = None;
-        // Behind it there are only seals.
-        recovery.replay(last.batch.saturating_sub(1), |frame| {
-            found = Entries(frame.payload).last().map(|bytes| bytes.map(decode_entry)).or(found.take());
-            Ok::<(), std::convert::Infallible>(())
-        })?;
-        match found {
-            Some(Ok(Ok(entry))) => Ok(Last { entry: Some(entry), damage }),
-            Some(Ok(Err(DecodeError::TooNew { version, known }))) => Err(OpenError::too_new(version, known)),
-            Some(Ok(Err(error))) => Ok(Last { entry: None, damage: Some(unreadable(error.to_string())) }),
-            Some(Err(bad)) => Ok(Last { entry: None, damage: Some(unreadable(bad.to_owned())) }),
-            None => Ok(Last { entry: None, damage }),
+        // Behind it there are only seals, and what some of them tell of the folder.
+        for last in recovery.frames().iter().rev().filter(|frame| frame.entries > 0) {
+            let unreadable = |what: String| Damage { segment: last.segment, offset: last.offset, what };
+            let mut found = None;
+            let _one_is_enough = recovery.replay(last.batch.saturating_sub(1), |frame| {
+                found = entries_of(frame.payload).last().map(|bytes| bytes.map(decode_entry));
+                Err::<(), ()>(())
+            })?;
+            return match found {
+                Some(Ok(Ok(entry))) => Ok(Last { entry: Some(entry), damage }),
+                Some(Ok(Err(DecodeError::TooNew { version, known }))) => Err(OpenError::too_new(version, known)),
+                Some(Ok(Err(error))) => Ok(Last { entry: None, damage: Some(unreadable(error.to_string())) }),
+                Some(Err(bad)) => Ok(Last { entry: None, damage: Some(unreadable(bad.to_owned())) }),
+                None => continue,
+            };
         }
+        Ok(Last { entry: None, damage })
     }
 
     /// The states as a start of the server would have them: from the newest good snapshot and the frames after it.
@@ -175,7 +175,7 @@ impl Inspection {
         }
         let mut missing = BTreeSet::new();
         recovery.replay(0, |frame| {
-            let copied = Entries(frame.payload).flatten().take_while(|_| frame.batch <= trail.cursor());
+            let copied = entries_of(frame.payload).flatten().take_while(|_| frame.batch <= trail.cursor());
             let entries = copied.filter_map(|bytes| decode_entry(bytes).ok()).filter(Entry::is_operators);
             missing.extend(entries.map(|entry| (entry.shard, entry.position)));
             Ok::<(), OpenError>(())

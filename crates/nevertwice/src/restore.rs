@@ -30,6 +30,9 @@ pub(crate) struct RestoreArgs {
     /// The new data folder; it must not be there yet, or be empty.
     #[arg(long, value_name = "NEWFOLDER", required_unless_present = "dry_run")]
     data: Option<PathBuf>,
+    /// Leaves the audit in the backup aside, if it is damaged: the new folder then tells what operators did in the copied batches.
+    #[arg(long)]
+    without_audit: bool,
     /// Says where the folder would end, and writes nothing.
     #[arg(long)]
     dry_run: bool,
@@ -42,7 +45,8 @@ impl RestoreArgs {
         let options = JournalOptions::default();
         let target = match &self.data {
             Some(data) if !self.dry_run => {
-                Some(Target { storage: Arc::new(FileStorage::create(data)?), options: &options, at_ms: SystemClock.now_ms() })
+                let storage = Arc::new(FileStorage::create(data)?);
+                Some(Target { storage, options: &options, at_ms: SystemClock.now_ms(), without_audit: self.without_audit })
             }
             _ => None,
         };

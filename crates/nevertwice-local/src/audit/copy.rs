@@ -10,7 +10,7 @@ use crate::error::OpenError;
 use crate::folder::JournalId;
 use crate::journal::Frame;
 use crate::source::{Source, SourceError};
-use crate::states::{Entries, States};
+use crate::states::{Items, States};
 
 /// How much is written as one frame, or a little more.
 const FRAME_BYTES: usize = 64 << 10;
@@ -75,7 +75,7 @@ impl<'a> AuditCopier<'a> {
     }
 
     fn take_entries(&mut self, payload: &[u8]) -> Result<(), OpenError> {
-        for bytes in Entries(payload) {
+        for bytes in Items(payload) {
             let damage = |what: String| OpenError::Audit { what: format!("an entry of the audit that is copied cannot be read: {what}") };
             let fact = match bytes.map(decode_fact) {
                 Ok(Ok(fact)) => fact,

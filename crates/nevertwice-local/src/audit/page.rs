@@ -6,7 +6,7 @@ use nevertwice_api::{AUDIT_PAGE_MAX, AuditAsk, AuditCursor, AuditPage, Fact, His
 use super::chain::{FrameRef, file_name};
 use super::trail::Trail;
 use crate::error::IoFailure;
-use crate::states::Entries;
+use crate::states::Items;
 
 /// Bytes of encoded entries on one page: the entry that reaches it is the last.
 const BYTES_MAX: usize = 256 << 10;
@@ -41,7 +41,7 @@ impl Trail {
             if piece.after != cursor.after {
                 cursor = AuditCursor { after: piece.after, taken: 0 };
             }
-            for bytes in Entries(&piece.payload).skip(cursor.taken as usize) {
+            for bytes in Items(&piece.payload).skip(cursor.taken as usize) {
                 if page.facts.len() >= AUDIT_PAGE_MAX || bytes_taken >= BYTES_MAX {
                     page.next = Some(cursor);
                     return Ok(page);

@@ -4,8 +4,8 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use nevertwice_api::FolderFact;
-use nevertwice_api::encoding::{DecodeError, decode_entry};
+use nevertwice_api::{Fact, FolderFact};
+use nevertwice_api::encoding::{DecodeError, decode_fact};
 
 use super::chain::{AuditFile, Chain, FrameRef, file_name};
 use super::facts::Facts;
@@ -14,7 +14,7 @@ use super::writer::FrameWriter;
 use crate::error::{IoFailure, OpenError};
 use crate::folder::JournalId;
 use crate::journal::Frame;
-use crate::states::Entries;
+use crate::states::Items;
 use crate::storage::Storage;
 
 /// How much waits before it is worth a frame, which costs a sync.
@@ -124,10 +124,11 @@ impl Trail {
             return Ok(());
         }
         let mut facts = Facts::default();
-        for bytes in Entries(frame.payload) {
-            match bytes.map(decode_entry) {
-                Ok(Ok(entry)) if entry.is_operators() => facts.push(&entry),
-                Ok(Ok(_)) => {}
+        for bytes in Items(frame.payload) {
+            match bytes.map(decode_fact) {
+                Ok(Ok(Fact::Entry(entry))) if entry.is_operators() => facts.push(&entry),
+                Ok(Ok(Fact::Entry(_))) => {}
+                Ok(Ok(Fact::Folder(fact))) => facts.push_folder(&fact),
                 Ok(Err(DecodeError::TooNew { version, known })) => return Err(OpenError::too_new(version, known)),
                 // Whoever applies the batch says where it is damaged.
                 Ok(Err(DecodeError::Malformed(_))) | Err(_) => break,
@@ -158,6 +159,13 @@ impl Trail {
         is_enough
     }
 
+    /// Hears what was done to the folder, of which this batch tells.
+    pub(crate) fn hear_folder(&self, batch: u64, fact: &FolderFact) {
+        let mut facts = Facts::default();
+        facts.push_folder(fact);
+        self.hear(batch, &mut facts);
+    }
+
     /// Up to this batch everything is in the files for certain: the journal may lose it.
     pub(crate) fn written(&self) -> u64 {
         self.known().written
@@ -178,38 +186,12 @@ impl Trail {
         self.0.failed.load(Ordering::Acquire)
     }
 
-    /// Writes down what was done to the folder when this batch was made, which is durable as all before it are. No batch tells of
-    /// it, so it counts once this is done.
-    pub(crate) fn record(&self, batch: u64, fact: &FolderFact) -> Result<(), IoFailure> {
-        let mut facts = Facts::default();
-        facts.push_folder(fact);
-        self.hear(batch, &mut facts);
-        if self.has_failed() {
-            let source = io::Error::other("the audit is not written any more");
-            return Err(IoFailure::new("writing", "the audit", source));
-        }
-        self.write_waiting()
-    }
-
     /// Writes what waits, and how far the journal has been followed. A failure is told once, and nothing is written after it; for a
     /// full disk it is tried again the next time.
     pub(crate) fn flush(&self) {
-        if self.has_failed() {
-            return;
-        }
-        match self.write_waiting() {
-            Ok(()) => {}
-            Err(failure) if failure.source.kind() == io::ErrorKind::StorageFull => {
-                tracing::warn!(%failure, "the audit is not written while the disk is full; the journal keeps what is missing");
-            }
-            Err(failure) => self.fail(&failure.to_string()),
-        }
-    }
-
-    fn write_waiting(&self) -> Result<(), IoFailure> {
         let mut writer = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if self.has_failed() {
-            return Ok(());
+            return;
         }
         // What was heard by now waits already; what comes meanwhile may be among it, and then all before it is as well.
         let heard = self.0.heard.load(Ordering::Acquire);
@@ -218,16 +200,22 @@ impl Trail {
             known.is_flush_asked = false;
             let upto = heard.max(known.waiting_upto);
             if known.is_cut || upto <= known.found {
-                return Ok(());
+                return;
             }
             (known.waiting.clone(), known.written, upto)
         };
-        let frame = writer.write(after, upto, &facts)?;
-        let mut known = self.known();
-        known.waiting.drop_first(facts.payload().len(), facts.entries());
-        (known.written, known.found) = (upto, upto);
-        known.frames.push(frame);
-        Ok(())
+        match writer.write(after, upto, &facts) {
+            Ok(frame) => {
+                let mut known = self.known();
+                known.waiting.drop_first(facts.payload().len(), facts.entries());
+                (known.written, known.found) = (upto, upto);
+                known.frames.push(frame);
+            }
+            Err(failure) if failure.source.kind() == io::ErrorKind::StorageFull => {
+                tracing::warn!(%failure, "the audit is not written while the disk is full; the journal keeps what is missing");
+            }
+            Err(failure) => self.fail(&failure.to_string()),
+        }
     }
 
     fn fail(&self, why: &str) {

@@ -28,6 +28,7 @@ use crate::history::LocalHistory;
 use crate::journal::{JournalReader, Room};
 use crate::restore::{RestoreReport, check_clock, restore};
 use crate::standby::Following;
+use crate::states::folder_payload;
 use crate::storage::Storage;
 
 /// How many commands and reads are decided before they are handed on. Less than a group, so that the syncer does not wait for
@@ -135,21 +136,25 @@ impl LocalBackend {
         let trail = restored.trail;
         check_clock(&restored.states, clock.as_ref(), options.clock_ahead_ms_max)?;
         let (mut recovery, mut report) = (restored.recovery, restored.report);
+        let mut promotion = None;
         if let Some(following) = &following {
             report.followed = Some(following.journal);
             report.positions = restored.states.shards().map(|state| (state.shard().clone(), state.position())).collect();
             recovery.raise_epoch(draw_epoch(recovery.last_epoch(), chance.as_ref())?);
-        }
-        let last_epoch = recovery.last_epoch();
-        let journal = recovery.finish(&options.journal)?;
-        if let Some(following) = &following {
+            let last_batch = report.journal.last_batch;
             let (before, after) = (
-                FolderPlace { journal: following.journal.0, epoch: last_epoch, batch: report.journal.last_batch },
-                FolderPlace { journal: folder.id().0, epoch: journal.epoch(), batch: journal.durable() },
+                FolderPlace { journal: following.journal.0, epoch: recovery.last_epoch(), batch: last_batch },
+                FolderPlace { journal: folder.id().0, epoch: recovery.epoch(), batch: last_batch + 1 },
             );
             let (deed, at_ms, asker) = (FolderDeed::Promoted, clock.now_ms(), asker.cloned());
             let fact = FolderFact { deed, at_ms, asker, before, after, shards: Vec::new(), shards_left_out: 0 };
-            trail.record(journal.durable(), &fact.with_shards(report.positions.iter().cloned()))?;
+            let fact = fact.with_shards(report.positions.iter().cloned());
+            recovery.tell(folder_payload(&fact));
+            promotion = Some(fact);
+        }
+        let journal = recovery.finish(&options.journal)?;
+        if let Some(fact) = &promotion {
+            trail.hear_folder(journal.durable(), fact);
             // The seal of the new epoch is durable: what was followed is another history from here on.
             Following::remove(folder.storage().as_ref())?;
         }

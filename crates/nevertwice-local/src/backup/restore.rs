@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use nevertwice_api::encoding::decode_entry;
+use nevertwice_api::encoding::decode_fact;
 use nevertwice_api::{FolderDeed, FolderFact, FolderPlace};
 use nevertwice_core::{Position, ShardId, State};
 
@@ -12,14 +12,14 @@ use super::error::BackupError;
 use super::manifest::{ShardAt, StoredSnapshot};
 use super::reader::{BackupReader, shards_at};
 use super::run::BackupProgress;
-use crate::audit::{AuditCopier, CopiedAudit, Facts, FrameWriter};
+use crate::audit::{AuditCopier, CopiedAudit, FrameWriter};
 use crate::chance::SystemChance;
 use crate::error::{AppendError, Damage, IoFailure, OpenError};
 use crate::folder::{JournalId, draw_epoch, draw_id, write_marker_of, write_small};
 use crate::inspect::Inspection;
 use crate::journal::{Copied, Frame, Journal, JournalOptions};
 use crate::snapshot;
-use crate::states::{Entries, States};
+use crate::states::{Items, States, folder_payload};
 use crate::storage::{CLAIM_FILE, Storage};
 
 /// How much is written with one sync.
@@ -46,6 +46,8 @@ pub struct Target<'a> {
     pub options: &'a JournalOptions,
     /// The time, in milliseconds since 1970: its audit tells when it was made.
     pub at_ms: i64,
+    /// Whether the backup's audit is left aside, as if it had none: for one that is damaged.
+    pub without_audit: bool,
 }
 
 /// What was restored, or would be.
@@ -198,11 +200,11 @@ fn at_entry(
 fn find_in(frame: &Frame<'_>, shard: &ShardId, position: Position) -> Result<Option<(u32, usize)>, BackupError> {
     let damage = |what: String| Damage { segment: frame.segment, offset: frame.offset, what };
     let mut len = 0;
-    for (at, bytes) in Entries(frame.payload).enumerate() {
+    for (at, bytes) in Items(frame.payload).enumerate() {
         let bytes = bytes.map_err(|bad| OpenError::from(damage(format!("batch {}: {bad}", frame.batch))))?;
-        let entry = decode_entry(bytes).map_err(|error| OpenError::from(damage(format!("batch {}: {error}", frame.batch))))?;
+        let fact = decode_fact(bytes).map_err(|error| OpenError::from(damage(format!("batch {}: {error}", frame.batch))))?;
         len += 4 + bytes.len();
-        if entry.shard == *shard && entry.position == position {
+        if fact.entry().is_some_and(|entry| entry.shard == *shard && entry.position == position) {
             return Ok(Some((at as u32 + 1, len)));
         }
     }
@@ -217,7 +219,7 @@ fn write(
     target: &Target<'_>,
     meter: &mut Meter<'_>,
 ) -> Result<(u32, CopiedAudit), BackupError> {
-    let (&Target { options, at_ms, .. }, target) = (target, &target.storage);
+    let (&Target { options, at_ms, without_audit, .. }, target) = (target, &target.storage);
     let names = target.list().map_err(IoFailure::of("listing", ""))?;
     if names.iter().any(|name| name != CLAIM_FILE) {
         return Err(BackupError::NotEmpty);
@@ -231,7 +233,7 @@ fn write(
             (journal, epoch, snapshot.batch)
         }
     };
-    let (audit, mut audit_writer) = write_audit(backup, end, states, target, id, meter)?;
+    let audit = write_audit(backup, end, states, (target, id, without_audit), meter)?;
     let mut progress = meter.of("writing the folder");
     let mut group = Group::default();
     backup.frames(after, end.batch, |frame| {
@@ -247,16 +249,13 @@ fn write(
     })?;
     group.write(&mut journal)?;
     let epoch = draw_epoch(last_epoch, &SystemChance)?;
-    journal.close_in(epoch).map_err(into_failure)?;
-    let seal = end.batch + 1;
     let (before, after) = (
         FolderPlace { journal: backup.manifest().journal.0, epoch: last_epoch, batch: end.batch },
-        FolderPlace { journal: id.0, epoch, batch: seal },
+        FolderPlace { journal: id.0, epoch, batch: end.batch + 1 },
     );
     let fact = FolderFact { deed: FolderDeed::Restored, at_ms, asker: None, before, after, shards: Vec::new(), shards_left_out: 0 };
-    let mut facts = Facts::default();
-    facts.push_folder(&fact.with_shards(states.shards().map(|state| (state.shard().clone(), state.position()))));
-    audit_writer.write(end.batch, seal, &facts)?;
+    let fact = fact.with_shards(states.shards().map(|state| (state.shard().clone(), state.position())));
+    journal.close_in(epoch, &folder_payload(&fact)).map_err(into_failure)?;
     for note in &backup.manifest().notes {
         write_small(target.as_ref(), &note.name, &note.bytes)?;
     }
@@ -269,14 +268,13 @@ fn write_audit(
     backup: &BackupReader,
     end: &End,
     states: &States,
-    target: &Arc<dyn Storage>,
-    id: JournalId,
+    (target, id, without_audit): (&Arc<dyn Storage>, JournalId, bool),
     meter: &mut Meter<'_>,
-) -> Result<(CopiedAudit, FrameWriter), BackupError> {
+) -> Result<CopiedAudit, BackupError> {
     let mut progress = meter.of("writing the audit");
     let writer = FrameWriter::after(Arc::clone(target), id, AUDIT_FILE_BYTES, 0, 0);
     let manifest = backup.manifest();
-    let copier = match &manifest.audit {
+    let copier = match manifest.audit.as_ref().filter(|_| !without_audit) {
         Some(audit) => {
             let mut copier = AuditCopier::new(writer, states, audit.after, end.batch);
             backup.audit(|frame| {
@@ -296,7 +294,7 @@ fn write_audit(
             copier
         }
     };
-    Ok(copier.finish()?)
+    Ok(copier.finish()?.0)
 }
 
 /// The snapshot written again as one of the new journal, and its batch's frame.

@@ -349,5 +349,6 @@ fn apply(states: &mut States, frame: &Frame<'_>, facts: Option<&mut Facts>) -> R
             facts.push(entry);
         }
     })?;
+    facts.push_folders(frame.payload);
     Ok(facts.payload().len() - before)
 }

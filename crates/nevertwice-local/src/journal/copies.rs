@@ -62,10 +62,10 @@ impl Journal {
         Ok((Journal::start(storage, id, segment, start, options)?, floor))
     }
 
-    /// Ends a copy: with a seal of that epoch, and with how far the journal reaches.
-    pub(crate) fn close_in(mut self, epoch: u32) -> Result<(), AppendError> {
+    /// Ends a copy: with a seal of that epoch, which tells where the folder comes from, and with how far the journal reaches.
+    pub(crate) fn close_in(mut self, epoch: u32, tells: &[u8]) -> Result<(), AppendError> {
         self.epoch = epoch;
-        self.close()
+        self.close_with(tells)
     }
 
     /// Ends a copy that is gone on with: no batch of its own, only how far it reaches.

@@ -45,6 +45,8 @@ pub struct Recovery {
     id: JournalId,
     scan: Scan,
     epoch_min: u32,
+    /// What the seal of this start tells; mostly nothing.
+    tells: Vec<u8>,
 }
 
 impl Recovery {
@@ -66,7 +68,7 @@ impl Recovery {
             (None, Some(Ok(reach))) => reach.missing(&scan.chain),
             (None, None) => None,
         };
-        Ok((Recovery { storage, id, scan, epoch_min: 0 }, damage))
+        Ok((Recovery { storage, id, scan, epoch_min: 0, tells: Vec::new() }, damage))
     }
 
     /// The frames that are kept, in order.
@@ -117,6 +119,11 @@ impl Recovery {
         self.epoch_min = epoch_min;
     }
 
+    /// The seal of this start tells one thing, in the form of a payload.
+    pub(crate) fn tell(&mut self, tells: Vec<u8>) {
+        self.tells = tells;
+    }
+
     /// The highest epoch that is kept.
     pub fn last_epoch(&self) -> u32 {
         self.scan.chain.iter().map(|frame| frame.epoch).max().unwrap_or(0)
@@ -161,7 +168,7 @@ impl Recovery {
     /// The epoch of the start that this recovery belongs to: one more than the highest that is kept. The seal of every
     /// start is durable before anything is served, so no epoch is ever used by two starts, and an entry that was decided
     /// and lost never shares its position with another.
-    fn epoch(&self) -> u32 {
+    pub(crate) fn epoch(&self) -> u32 {
         self.last_epoch().saturating_add(1).max(self.epoch_min)
     }
 
@@ -183,6 +190,7 @@ impl Recovery {
         let mut batch = self.scan.last_batch();
         if let Some(epoch) = adopted {
             buffer.clear();
+            buffer.extend(&self.tells, u32::from(!self.tells.is_empty()));
             let (bytes, sealed) = buffer.seal(Header::of(segment, batch + 1, batch, crc, epoch), self.id);
             head.extend_from_slice(bytes);
             (batch, crc) = (batch + 1, sealed);

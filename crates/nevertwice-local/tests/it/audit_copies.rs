@@ -6,7 +6,7 @@ use std::sync::Arc;
 use nevertwice_api::{AuditAsk, Backend, ErrorCode, Fact, FolderDeed, FolderFact, Request};
 use nevertwice_core::{Decision, Entry, Position, ShardId};
 use nevertwice_local::LocalBackend;
-use nevertwice_local::backup::{BackupError, BackupReader, BackupReport, CopiedAudit, Goal, Manifest, Restored, back_up, restore_to};
+use nevertwice_local::backup::{BackupError, BackupReader, BackupReport, CopiedAudit, Goal, Manifest, Restored, Target, back_up, restore_to};
 use nevertwice_local::chance::SystemChance;
 use nevertwice_local::feed::{FeedSource, JournalHost};
 use nevertwice_local::inspect::Inspection;
@@ -338,7 +338,7 @@ fn a_source_that_gives_no_audit_is_copied_all_the_same() {
 #[test]
 fn damage_to_the_audit_of_a_backup_is_found_and_named() {
     let (storage, folder) = (MemoryStorage::new(1), MemoryStorage::new(2));
-    let (backend, _past) = aged(&storage, &workload(8, 240));
+    let (backend, past) = aged(&storage, &workload(8, 240));
     back_up_from(&mut feed(&backend), &folder).unwrap();
     let [name] = names(&folder, is_audit).try_into().unwrap();
     let bytes = folder.read(&name).unwrap();
@@ -368,6 +368,12 @@ fn damage_to_the_audit_of_a_backup_is_found_and_named() {
     let damaged = folder.fork(1);
     damaged.remove(&name).unwrap();
     refused(&damaged, "missing");
+    // The data are not lost with it: the batches tell what they do.
+    let target = MemoryStorage::new(1);
+    let into = Target { without_audit: true, ..into(&target, &SMALL) };
+    let restored = restore_to(&BackupReader::open(Arc::new(damaged)).unwrap(), &Goal::Latest, Some(into), &mut |_| {}).unwrap();
+    assert_eq!(restored.audit.map(|audit| audit.begins_after), Some(begins_after(&target)));
+    assert!(begins_after(&target) > 0 && past.all().ends_with(&audit_of(&target).0));
     // What lies behind the end that the manifest names counts for nothing.
     let longer = folder.fork(1);
     longer.put(&name, &[bytes.as_slice(), &[7; 5_000]].concat());

@@ -28,7 +28,7 @@ fn back_up_running(backend: &LocalBackend, folder: &MemoryStorage) -> BackupRepo
 
 /// A folder to restore into.
 pub(crate) fn into<'a>(target: &MemoryStorage, options: &'a JournalOptions) -> Target<'a> {
-    Target { storage: Arc::new(target.clone()), options, at_ms: START_MS }
+    Target { storage: Arc::new(target.clone()), options, at_ms: START_MS, without_audit: false }
 }
 
 fn reader(folder: &MemoryStorage) -> BackupReader {

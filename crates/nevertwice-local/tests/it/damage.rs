@@ -184,7 +184,9 @@ fn a_bit_in_the_padding_of_a_sealed_segment_is_told() {
     let stopped = houses().remove(0);
     let Whole { storage, .. } = stopped;
     let mut checked = 0;
-    for frame in Inspection::open(Arc::new(storage.clone())).unwrap().frames().unwrap() {
+    let frames = Inspection::open(Arc::new(storage.clone())).unwrap().frames().unwrap();
+    // The last one is the seal, which nothing behind it proves to be durable.
+    for frame in &frames[..frames.len() - 1] {
         let name = format!("journal-{:020}.segment", frame.segment);
         let bytes = storage.read(&name).unwrap();
         let end = frame.end as usize - 1;
