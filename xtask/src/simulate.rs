@@ -11,8 +11,14 @@ use crate::workspace::{Workspace, stream};
 const SEEDS: u64 = 200;
 
 /// Bugs that are planted one after the other, and how many seeds each of them may take to be found.
-const PLANTED: &[(&str, u64)] =
-    &[("skipped-sync", 10), ("early-answer", 10), ("early-replay", 10), ("release-without-owner", 10), ("early-purge", 10), ("early-confirmation", 10)];
+const PLANTED: &[(&str, u64)] = &[
+    ("skipped-sync", 10),
+    ("early-answer", 10),
+    ("early-replay", 10),
+    ("release-without-owner", 10),
+    ("early-purge", 10),
+    ("early-confirmation", 10),
+];
 
 const REMEDY: &str = "the command that runs the failing seed again stands above; docs/proof.md tells how to read its trace";
 

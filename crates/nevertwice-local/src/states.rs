@@ -7,9 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use nevertwice_api::encoding::{
-    DecodeError, decode_fact, decode_record, encode_entry, encode_folder_fact, encode_record, is_folder_fact,
-};
+use nevertwice_api::encoding::{DecodeError, decode_fact, decode_record, encode_entry, encode_folder_fact, encode_record, is_folder_fact};
 use nevertwice_api::{Fact, FolderFact};
 use nevertwice_core::{Entry, Record, ShardId, State};
 

@@ -89,7 +89,9 @@ pub fn inspect_note(path: &Path, data: &Path) -> Result<Noted, StartError> {
     match File::open(path) {
         Ok(secret) => compare(path, &data.display().to_string(), &load(path, secret)?, &known).map(|()| Noted::Compared),
         Err(error) if error.kind() == ErrorKind::NotFound && is_well_formed => Ok(Noted::NotCompared),
-        Err(error) if error.kind() == ErrorKind::NotFound => compare(path, &data.display().to_string(), &[0; 32], &known).map(|()| Noted::NotCompared),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            compare(path, &data.display().to_string(), &[0; 32], &known).map(|()| Noted::NotCompared)
+        }
         Err(error) => Err(refuse(path, format!("can't be opened: {error}"))),
     }
 }

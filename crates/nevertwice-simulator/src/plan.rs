@@ -27,7 +27,7 @@ pub struct Plan {
     pub(crate) steward: Steward,
     pub(crate) gateway: Gateway,
     pub(crate) desk: Option<Desk>,
-    pub(crate) failover: Option<Failover>,
+    pub(crate) failovers: Vec<Failover>,
 }
 
 /// How the server is configured.
@@ -153,9 +153,7 @@ impl Plan {
     #[must_use]
     pub fn with(mut self, mutant: nevertwice_local::Mutant) -> Self {
         self.backend.mutant = Some(mutant);
-        if let Some(failover) = &mut self.failover {
-            failover.backend.mutant = Some(mutant);
-        }
+        self.failovers.iter_mut().for_each(|failover| failover.backend.mutant = Some(mutant));
         self
     }
 
@@ -187,7 +185,7 @@ impl Plan {
             steward: Steward { every_ms: every(random, hold_ms / 8 + 20, hold_ms * 4) },
             gateway: Gateway { fails: rate(random, 200), delay_ms: random.between(0, 400) },
             desk: random.chance(750).then(|| desk(random, hold_ms, retention_ms)),
-            failover: Failover::of(seed),
+            failovers: Failover::of(seed),
         }
     }
 }
@@ -320,7 +318,7 @@ mod tests {
         type Drawn = fn(&Plan) -> bool;
         let plans: Vec<Plan> = (0..200).map(|seed| Plan::of(seed, 1_000)).collect();
         let faults: [(&str, Drawn); 11] = [
-            ("a standby", |plan| plan.failover.is_some()),
+            ("a standby", |plan| !plan.failovers.is_empty()),
             ("lost requests", |plan| plan.network.lost > 0),
             ("doubled requests", |plan| plan.network.doubled > 0),
             ("lost replies", |plan| plan.network.reply_lost > 0),

@@ -104,7 +104,8 @@ fn a_fact_names_a_bounded_number_of_shards_and_says_how_many_more_there_were() {
 #[test]
 fn it_is_shown_with_who_and_what_was_before_and_after() {
     let shown = |fact| serde_json::to_value(AuditFact::of(&Fact::Folder(Box::new(fact)))).expect("it is JSON");
-    let before = json!({"journal": "0123456789abcdef", "epoch": 3, "batch": 4182, "shards": [{"shard": "market/cup", "position": "3-90125"}]});
+    let before =
+        json!({"journal": "0123456789abcdef", "epoch": 3, "batch": 4182, "shards": [{"shard": "market/cup", "position": "3-90125"}]});
     assert_eq!(
         shown(promoted()),
         json!({"at_ms": 1_790_000_000_000_i64, "origin": {"name": "ops", "role": "operator", "address": "10.0.0.9"}, "principal": "operator",

@@ -4,8 +4,8 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use nevertwice_api::{Fact, FolderFact};
 use nevertwice_api::encoding::{DecodeError, decode_fact};
+use nevertwice_api::{Fact, FolderFact};
 
 use super::chain::{AuditFile, Chain, FrameRef, file_name};
 use super::facts::Facts;

@@ -7,7 +7,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use nevertwice_api::{
-    Answer, Backend, BackendStatus, BoxFuture, Failure, FolderAsker, FolderDeed, FolderFact, FolderPlace, Health, History, Level, Levels, Observer, Reading, Request,
+    Answer, Backend, BackendStatus, BoxFuture, Failure, FolderAsker, FolderDeed, FolderFact, FolderPlace, Health, History, Level, Levels,
+    Observer, Reading, Request,
 };
 use nevertwice_core::{Position, Query, ShardId, StateHash};
 use tokio::sync::oneshot;

@@ -32,7 +32,10 @@ impl Recovery {
             let is_last_of_sealed = frames.get(at + 1).is_some_and(|next| next.segment != frame.segment);
             let upto = if is_last_of_sealed && untidy != Some(frame.segment) { segment.len() } else { frame.end };
             if let Some(place) = not_zero(segment, from, upto)? {
-                faults.push(format!("segment {}: what lies behind batch {} was zeros, and is not before byte {place}", frame.segment, frame.batch));
+                faults.push(format!(
+                    "segment {}: what lies behind batch {} was zeros, and is not before byte {place}",
+                    frame.segment, frame.batch
+                ));
             }
         }
         Ok(faults)

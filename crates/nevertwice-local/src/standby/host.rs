@@ -4,7 +4,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
-use nevertwice_api::{Answer, Backend, BackendStatus, BoxFuture, Failure, FolderAsker, Health, History, Level, Levels, Observer, Reading, Request};
+use nevertwice_api::{
+    Answer, Backend, BackendStatus, BoxFuture, Failure, FolderAsker, Health, History, Level, Levels, Observer, Reading, Request,
+};
 use nevertwice_core::{Position, Query, ShardId, StateHash};
 use tokio::sync::oneshot;
 

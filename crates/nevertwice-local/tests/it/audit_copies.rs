@@ -6,7 +6,9 @@ use std::sync::Arc;
 use nevertwice_api::{AuditAsk, Backend, ErrorCode, Fact, FolderDeed, FolderFact, Request};
 use nevertwice_core::{Decision, Entry, Position, ShardId};
 use nevertwice_local::LocalBackend;
-use nevertwice_local::backup::{BackupError, BackupReader, BackupReport, CopiedAudit, Goal, Manifest, Restored, Target, back_up, restore_to};
+use nevertwice_local::backup::{
+    BackupError, BackupReader, BackupReport, CopiedAudit, Goal, Manifest, Restored, Target, back_up, restore_to,
+};
 use nevertwice_local::chance::SystemChance;
 use nevertwice_local::feed::{FeedSource, JournalHost};
 use nevertwice_local::inspect::Inspection;
@@ -246,7 +248,11 @@ fn a_promotion_is_told_by_who_asked_for_it_or_never_happened() {
         let fork = folder.fork(at);
         fork.crash_after(at);
         drop(open(&fork));
-        if at % 2 == 0 { fork.power_loss() } else { fork.kill() }
+        if at % 2 == 0 {
+            fork.power_loss()
+        } else {
+            fork.kill()
+        }
         let (promoted, report) = open(&fork).unwrap();
         let facts = folder_facts(&promoted);
         let last = facts.last().unwrap_or_else(|| panic!("call {at}: nothing is told"));

@@ -150,7 +150,11 @@ fn refuse(error: SourceError) -> Refusal {
         ),
         SourceError::Open(OpenError::Audit { what }) => {
             tracing::error!(what, "the audit could not be read for a copy");
-            Refusal::new(ErrorCode::HistoryDamaged, format!("The audit can't be copied: {what}"), "Restore the files of the audit from a copy")
+            Refusal::new(
+                ErrorCode::HistoryDamaged,
+                format!("The audit can't be copied: {what}"),
+                "Restore the files of the audit from a copy",
+            )
         }
         error => {
             tracing::error!(%error, "the journal could not be read for a copy");

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use nevertwice_api::{ErrorCode, FolderAsker};
 use nevertwice_api::wire::{Promote, Promoted, Standby as Shown, StandbyShard};
+use nevertwice_api::{ErrorCode, FolderAsker};
 use nevertwice_core::{Intent, Position, ShardId};
 use nevertwice_local::backup::ShardAt;
 use nevertwice_local::standby::{Phase, Standby};

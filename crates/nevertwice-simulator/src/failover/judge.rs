@@ -60,7 +60,10 @@ impl Scene<'_> {
             return Err(Finding::new(what).about(entry.position).about(first.position));
         }
         let told = |entry: &&Entry| {
-            self.told.iter().any(|told| told.step.shard == entry.shard && matches!(&told.answer.decision, Decision::Accepted(made) if made.position == entry.position))
+            self.told.iter().any(|told| {
+                told.step.shard == entry.shard
+                    && matches!(&told.answer.decision, Decision::Accepted(made) if made.position == entry.position)
+            })
         };
         self.tally.lacking += self.history[kept..].iter().filter(told).count() as u64;
         Ok(kept)

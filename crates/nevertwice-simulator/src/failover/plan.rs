@@ -6,6 +6,9 @@ use nevertwice_local::journal::JournalOptions;
 
 use crate::plan::START_MS;
 
+/// How many primaries are lost in a seed that has a standby: each in a scene of its own.
+const SCENES: usize = 5;
+
 /// What a seed draws. Shares are in thousandths.
 #[derive(Clone, Debug)]
 pub(crate) struct Failover {
@@ -35,12 +38,16 @@ pub(crate) struct Failover {
 }
 
 impl Failover {
-    /// The plan of a seed; none in a seed that has no standby.
-    pub(crate) fn of(seed: u64) -> Option<Self> {
-        let mut random = Random::new(seed ^ 0x57a_4d_b1);
-        let random = &mut random;
-        random.chance(600).then(|| Self {
-            seed,
+    /// The scenes of a seed; none in a seed that has no standby.
+    pub(crate) fn of(seed: u64) -> Vec<Self> {
+        let mut random = Random::new(seed ^ 0x057a_4db1);
+        let scenes = if random.chance(600) { SCENES } else { 0 };
+        (0..scenes).map(|_| Self::draw(&mut random)).collect()
+    }
+
+    fn draw(random: &mut Random) -> Self {
+        Self {
+            seed: random.number(),
             answers: random.below(500) + 100,
             workload: WorkloadOptions {
                 markets: 1,
@@ -62,7 +69,7 @@ impl Failover {
                 journal: JournalOptions { segment_bytes: 64 << 10, segments_ahead: 0 },
                 ..LocalOptions::default()
             },
-            replicated: random.between(200, 1_000).unsigned_abs(),
+            replicated: random.between(100, 1_000).unsigned_abs(),
             lost: random.below(300),
             answer_lost: random.below(300),
             asks: random.between(30, 900).unsigned_abs(),
@@ -73,6 +80,6 @@ impl Failover {
             in_call: random.below(1_001),
             power: random.below(1_001),
             gives_up: random.below(8),
-        })
+        }
     }
 }

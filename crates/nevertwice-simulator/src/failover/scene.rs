@@ -174,11 +174,7 @@ impl<'a> Scene<'a> {
     }
 
     /// A backend on a disk, step by step.
-    pub(super) fn opened(
-        &self,
-        disk: MemoryStorage,
-        options: &LocalOptions,
-    ) -> Result<SteppedBackend, nevertwice_local::error::OpenError> {
+    pub(super) fn opened(&self, disk: MemoryStorage, options: &LocalOptions) -> Result<SteppedBackend, nevertwice_local::error::OpenError> {
         let (clock, chance) = (Arc::clone(&self.clock), Arc::clone(&self.chance));
         SteppedBackend::open(Arc::new(disk), clock, chance, Arc::new(NoObserver), options).map(|(backend, _)| backend)
     }
@@ -281,7 +277,7 @@ impl<'a> Scene<'a> {
     fn lose_primary(&mut self) {
         self.say(|| "the primary is lost".to_owned());
         self.primary_dies();
-        if self.random.chance(500) {
+        if self.random.chance(500) || self.standby.disk.crashed() {
             self.standby_dies();
         }
     }

@@ -88,7 +88,10 @@ impl Standby {
     /// It stops following in order. `false`: it has no copy that it could be promoted with.
     pub(super) fn leave(&mut self) -> Result<bool, Finding> {
         if let Some(copy) = self.copy.take() {
-            copy.leave().map_err(|failure| Finding::new(format!("the standby can't stop: {failure}")))?;
+            match copy.leave() {
+                Err(failure) if !self.disk.crashed() => return Err(Finding::new(format!("the standby can't stop: {failure}"))),
+                Ok(()) | Err(_) => {}
+            }
         }
         // What it was promoted with is what lies on its disk.
         self.disk.kill();

@@ -104,7 +104,7 @@ impl World {
         let runtime = runtime.expect("a runtime without threads and sockets can be made");
         let mut world = Self::new(plan, trace);
         let ended = runtime.block_on(tokio::task::coop::unconstrained(world.live()));
-        let judged = ended.and_then(|()| judge::judge(&mut world)).and_then(|()| world.lose_a_primary());
+        let judged = ended.and_then(|()| judge::judge(&mut world)).and_then(|()| world.lose_primaries());
         if let Err(finding) = &judged {
             world.trace.line(world.now_us, || format!("FOUND: {finding}"));
         }
@@ -113,13 +113,14 @@ impl World {
     }
 
     /// The second chapter of a seed that has one.
-    fn lose_a_primary(&mut self) -> Result<(), Finding> {
-        let Some(failover) = &self.plan.failover else { return Ok(()) };
-        let tally = Scene::play(failover, &mut self.trace)?;
-        self.counts.promotions = tally.promotions;
-        self.counts.replicated = tally.replicated;
-        self.counts.standby_deaths = tally.standby_deaths;
-        self.counts.lacking = tally.lacking;
+    fn lose_primaries(&mut self) -> Result<(), Finding> {
+        for failover in &self.plan.failovers {
+            let tally = Scene::play(failover, &mut self.trace)?;
+            self.counts.promotions += tally.promotions;
+            self.counts.replicated += tally.replicated;
+            self.counts.standby_deaths += tally.standby_deaths;
+            self.counts.lacking += tally.lacking;
+        }
         Ok(())
     }
 

@@ -268,7 +268,10 @@ fn a_standby_survives_kills_on_both_sides_and_what_it_had_is_replayed_once_it_is
     let mut found = facts(&["audit", "--json", "--server", &url], &[]);
     let promotion = found.pop().expect("the promotion is told");
     assert_eq!((found, &promotion["command"], &promotion["key"]), (audit, &json!("promote_standby"), &json!("promote")));
-    assert_eq!((&promotion["origin"]["name"], &promotion["after"]["epoch"].as_u64().map(|epoch| epoch % 1_000)), (&json!("local"), &Some(0)));
+    assert_eq!(
+        (&promotion["origin"]["name"], &promotion["after"]["epoch"].as_u64().map(|epoch| epoch % 1_000)),
+        (&json!("local"), &Some(0))
+    );
     let shown = self::told(&nevertwice(&["audit", "--server", &url], &[]));
     assert!(shown.contains("the folder promote_standby by local (operator) from 127.0.0.1 as"), "{shown}");
     let (mut replayed, mut missing) = (0, 0);
