@@ -15,8 +15,14 @@ const KEYS_SEEDS: u64 = 200;
 const KEYS_COMMANDS: u64 = 5_000;
 
 /// Bugs that are planted one after the other, and how many seeds each of them may take to be found.
-const PLANTED: &[(&str, u64)] =
-    &[("skipped-sync", 10), ("early-answer", 10), ("early-replay", 10), ("release-without-owner", 10), ("early-purge", 10)];
+const PLANTED: &[(&str, u64)] = &[
+    ("skipped-sync", 10),
+    ("early-answer", 10),
+    ("early-replay", 10),
+    ("release-without-owner", 10),
+    ("early-purge", 10),
+    ("early-confirmation", 10),
+];
 
 const WEAKER: &str = "the simulator no longer sees this planted bug: its judge or its faults have become weaker";
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use nevertwice_core::{Entry, IdempotencyKey, Position, Principal, ShardId};
 
 use crate::ErrorCode;
+use crate::folder_fact::Fact;
 
 /// Entries on one page of an audit.
 pub const AUDIT_PAGE_MAX: usize = 100;
@@ -37,7 +38,7 @@ pub trait History: Send + Sync + 'static {
 /// Which of what operators did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditAsk {
-    /// Of this shard alone.
+    /// Of this shard alone, and not of the folder as a whole.
     pub shard: Option<ShardId>,
     /// From this instant on, in milliseconds since 1970.
     pub from_ms: Option<i64>,
@@ -89,8 +90,8 @@ impl FromStr for AuditCursor {
 /// Some of what operators did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditPage {
-    /// The entries, at most [`AUDIT_PAGE_MAX`]; a page may be empty although more follow.
-    pub entries: Vec<Entry>,
+    /// What was done, at most [`AUDIT_PAGE_MAX`]; a page may be empty although more follow.
+    pub facts: Vec<Fact>,
     /// Where the next page begins; none on the last.
     pub next: Option<AuditCursor>,
     /// The journal was kept for the audit from the batch after this one; 0: from the first. What was done before is not in it.

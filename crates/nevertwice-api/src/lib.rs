@@ -22,6 +22,7 @@ mod backend;
 pub mod encoding;
 mod errors;
 pub mod fingerprint;
+mod folder_fact;
 mod history;
 pub mod key_header;
 mod key_store;
@@ -34,6 +35,7 @@ pub mod wire;
 
 pub use backend::{Answer, Backend, BoxFuture, Failure, Reading, Request};
 pub use errors::{ErrorCode, UnknownErrorCode};
+pub use folder_fact::{FOLDER_SHARDS_MAX, Fact, FolderAsker, FolderDeed, FolderFact, FolderPlace};
 pub use history::{
     AUDIT_PAGE_MAX, AuditAsk, AuditCursor, AuditPage, FOUND_MAX, Finding, Found, History, HistoryFailure, LATER_MAX, NotACursor, Sought,
 };

@@ -7,7 +7,7 @@ use nevertwice_api::{FOUND_MAX, Finding, Found, HistoryFailure, LATER_MAX, Sough
 use nevertwice_core::{Entry, Event, Name, Position, ShardId};
 
 use crate::journal::Frame;
-use crate::states::Entries;
+use crate::states::entries_of;
 
 /// A search under way, frame by frame.
 pub(crate) struct Following<'a> {
@@ -42,7 +42,7 @@ impl<'a> Following<'a> {
     /// Looks through a frame.
     pub(crate) fn take(&mut self, frame: &Frame<'_>) -> Result<(), HistoryFailure> {
         let damaged = |what: String| HistoryFailure::Damaged { what: format!("batch {}: {what}", frame.batch) };
-        for bytes in Entries(frame.payload) {
+        for bytes in entries_of(frame.payload) {
             let bytes = bytes.map_err(|what| damaged(what.to_owned()))?;
             let head = decode_entry_head(bytes).map_err(|error| damaged(error.to_string()))?;
             let is_sought = head.intent.principal == self.sought.principal

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use nevertwice_api::encoding::{DecodeError, decode_entry};
-use nevertwice_api::{AuditAsk, AuditPage, Finding, HistoryFailure, Sought};
+use nevertwice_api::{AuditAsk, AuditPage, Fact, Finding, HistoryFailure, Sought};
 use nevertwice_core::{Entry, State};
 
 use crate::audit::{Trail, TrailFault};
+use crate::backup::{BackupReader, is_backup};
 use crate::chance::{SystemChance, draw_seed};
 use crate::error::{Damage, OpenError};
 use crate::folder::{JournalId, inspect_marker};
@@ -15,7 +16,8 @@ use crate::follow::Following;
 use crate::journal::{Floor, Frame, FrameRef, Recovery};
 use crate::restore::{RestoreReport, read_trail, restore};
 use crate::snapshot::{self, Verified};
-use crate::states::{Entries, States};
+use crate::standby;
+use crate::states::{States, entries_of};
 use crate::storage::Storage;
 
 /// A folder, opened for reading.
@@ -92,7 +94,7 @@ impl Inspection {
     pub fn batches(&self, mut take: impl FnMut(&Batch<'_>) -> bool) -> Result<Option<Damage>, OpenError> {
         let (recovery, damage) = self.recovery()?;
         let stopped = recovery.replay(0, |frame| {
-            let entries = Entries(frame.payload).map(|bytes| match bytes {
+            let entries = entries_of(frame.payload).map(|bytes| match bytes {
                 Ok(bytes) => decode_entry(bytes),
                 Err(_) => Err(DecodeError::Malformed(nevertwice_core::fields::Malformed::CutShort)),
             });
@@ -109,23 +111,23 @@ impl Inspection {
     /// The last entry, without making any states.
     pub fn last_entry(&self) -> Result<Last, OpenError> {
         let (recovery, damage) = self.recovery()?;
-        let Some(last) = recovery.frames().iter().rev().find(|frame| frame.entries > 0).copied() else {
-            return Ok(Last { entry: None, damage });
-        };
-        let unreadable = |what: String| Damage { segment: last.segment, offset: last.offset, what };
-        let mut found = None;
-        // Behind it there are only seals.
-        recovery.replay(last.batch.saturating_sub(1), |frame| {
-            found = Entries(frame.payload).last().map(|bytes| bytes.map(decode_entry)).or(found.take());
-            Ok::<(), std::convert::Infallible>(())
-        })?;
-        match found {
-            Some(Ok(Ok(entry))) => Ok(Last { entry: Some(entry), damage }),
-            Some(Ok(Err(DecodeError::TooNew { version, known }))) => Err(OpenError::too_new(version, known)),
-            Some(Ok(Err(error))) => Ok(Last { entry: None, damage: Some(unreadable(error.to_string())) }),
-            Some(Err(bad)) => Ok(Last { entry: None, damage: Some(unreadable(bad.to_owned())) }),
-            None => Ok(Last { entry: None, damage }),
+        // Behind it there are only seals, and what some of them tell of the folder.
+        for last in recovery.frames().iter().rev().filter(|frame| frame.entries > 0) {
+            let unreadable = |what: String| Damage { segment: last.segment, offset: last.offset, what };
+            let mut found = None;
+            let _one_is_enough = recovery.replay(last.batch.saturating_sub(1), |frame| {
+                found = entries_of(frame.payload).last().map(|bytes| bytes.map(decode_entry));
+                Err::<(), ()>(())
+            })?;
+            return match found {
+                Some(Ok(Ok(entry))) => Ok(Last { entry: Some(entry), damage }),
+                Some(Ok(Err(DecodeError::TooNew { version, known }))) => Err(OpenError::too_new(version, known)),
+                Some(Ok(Err(error))) => Ok(Last { entry: None, damage: Some(unreadable(error.to_string())) }),
+                Some(Err(bad)) => Ok(Last { entry: None, damage: Some(unreadable(bad.to_owned())) }),
+                None => continue,
+            };
         }
+        Ok(Last { entry: None, damage })
     }
 
     /// The states as a start of the server would have them: from the newest good snapshot and the frames after it.
@@ -173,7 +175,7 @@ impl Inspection {
         }
         let mut missing = BTreeSet::new();
         recovery.replay(0, |frame| {
-            let copied = Entries(frame.payload).flatten().take_while(|_| frame.batch <= trail.cursor());
+            let copied = entries_of(frame.payload).flatten().take_while(|_| frame.batch <= trail.cursor());
             let entries = copied.filter_map(|bytes| decode_entry(bytes).ok()).filter(Entry::is_operators);
             missing.extend(entries.map(|entry| (entry.shard, entry.position)));
             Ok::<(), OpenError>(())
@@ -187,8 +189,8 @@ impl Inspection {
                     return Ok(faults);
                 }
             };
-            for entry in page.entries {
-                missing.remove(&(entry.shard, entry.position));
+            for entry in page.facts.iter().filter_map(Fact::entry) {
+                missing.remove(&(entry.shard.clone(), entry.position));
             }
             match page.next {
                 Some(next) => asked.cursor = Some(next),
@@ -197,6 +199,30 @@ impl Inspection {
         }
         let told = |(shard, position)| format!("what an operator did in {shard} at {position} is in the journal and not in the audit");
         faults.extend(missing.into_iter().map(told));
+        Ok(faults)
+    }
+
+    /// What is wrong with what lies beside or between the things that count: padding, the file of a standby, the manifest of a backup
+    /// and what it says of the files. Reads a backup whole.
+    pub fn file_faults(&self) -> Result<Vec<String>, OpenError> {
+        let (recovery, _) = self.recovery()?;
+        let mut faults = recovery.padding_faults()?;
+        match standby::Following::read(self.storage.as_ref()) {
+            Ok(following) => {
+                let (behind, last) = (following.and_then(|following| following.behind), recovery.report().last_batch);
+                if let Some(place) = behind.filter(|place| place.batch > last) {
+                    faults.push(format!("the copy of a standby had batch {}, and the journal ends with batch {last}", place.batch));
+                }
+            }
+            Err(error) => faults.push(error.to_string()),
+        }
+        if is_backup(self.storage.as_ref())? {
+            let checked = BackupReader::open(Arc::clone(&self.storage)).and_then(|backup| {
+                drop(backup.verified_states(|_| {})?);
+                backup.audit(|_| Ok(()))
+            });
+            faults.extend(checked.err().map(|error| error.to_string()));
+        }
         Ok(faults)
     }
 

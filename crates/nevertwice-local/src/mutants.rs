@@ -14,18 +14,21 @@ pub enum Mutant {
     EarlyKeyAnswer,
     /// The bytes of an answer are not synced before the change that names them.
     UnsyncedAnswer,
+    /// A standby confirms a batch before it has synced it.
+    EarlyConfirmation,
     /// A bug in the core.
     Core(nevertwice_core::Mutant),
 }
 
 impl Mutant {
     /// All of them, and their names.
-    pub const ALL: [(&'static str, Self); 7] = [
+    pub const ALL: [(&'static str, Self); 8] = [
         ("skipped-sync", Self::SkippedSync),
         ("early-answer", Self::EarlyAnswer),
         ("early-replay", Self::EarlyReplay),
         ("early-key-answer", Self::EarlyKeyAnswer),
         ("unsynced-answer", Self::UnsyncedAnswer),
+        ("early-confirmation", Self::EarlyConfirmation),
         ("release-without-owner", Self::Core(nevertwice_core::Mutant::ReleaseWithoutOwner)),
         ("early-purge", Self::Core(nevertwice_core::Mutant::EarlyPurge)),
     ];

@@ -2,12 +2,13 @@
 //! for who looks at a folder that nobody runs.
 //!
 //! A frame's payload is a list of entries, each 4 bytes of length (little-endian) and the entry in the encoding of
-//! `nevertwice-api`. A snapshot's records are state records in the same encoding: for each shard its own record first, then
+//! `nevertwice-api`; the seal of a folder that was promoted or restored tells of that in the place of an entry. A snapshot's records are state records in the same encoding: for each shard its own record first, then
 //! what it consists of.
 
 use std::collections::BTreeMap;
 
-use nevertwice_api::encoding::{DecodeError, decode_entry, decode_record, encode_entry, encode_record};
+use nevertwice_api::encoding::{DecodeError, decode_fact, decode_record, encode_entry, encode_folder_fact, encode_record, is_folder_fact};
+use nevertwice_api::{Fact, FolderFact};
 use nevertwice_core::{Entry, Record, ShardId, State};
 
 use crate::error::{Damage, IoFailure, OpenError};
@@ -98,14 +99,17 @@ impl States {
     /// Applies a frame's entries, and says how many there were. `seen` hears of each, with the state after it.
     pub fn apply(&mut self, frame: &Frame<'_>, mut seen: impl FnMut(&State, &Entry)) -> Result<u64, OpenError> {
         let damage = |what: String| Damage { segment: frame.segment, offset: frame.offset, what };
-        let mut entries = 0;
-        for bytes in Entries(frame.payload) {
+        let (mut entries, mut items) = (0, 0_u64);
+        for bytes in Items(frame.payload) {
             let bytes = bytes.map_err(|bad| damage(format!("batch {}: {bad}", frame.batch)))?;
-            let entry = match decode_entry(bytes) {
-                Ok(entry) => entry,
+            let fact = match decode_fact(bytes) {
+                Ok(fact) => fact,
                 Err(DecodeError::TooNew { version, known }) => return Err(OpenError::too_new(version, known)),
-                Err(error) => return Err(damage(format!("batch {}, entry {entries}: {error}", frame.batch)).into()),
+                Err(error) => return Err(damage(format!("batch {}, entry {items}: {error}", frame.batch)).into()),
             };
+            items += 1;
+            // What was done to the folder changes no state.
+            let Fact::Entry(entry) = fact else { continue };
             let state = match self.shards.get_mut(&entry.shard) {
                 Some(state) => state,
                 None => {
@@ -119,8 +123,8 @@ impl States {
             seen(state, &entry);
             entries += 1;
         }
-        if entries != u64::from(frame.entries) {
-            return Err(damage(format!("batch {} holds {entries} entries, not {}", frame.batch, frame.entries)).into());
+        if items != u64::from(frame.entries) {
+            return Err(damage(format!("batch {} holds {items} entries, not {}", frame.batch, frame.entries)).into());
         }
         Ok(entries)
     }
@@ -128,17 +132,34 @@ impl States {
 
 /// Appends an entry to a payload.
 pub(crate) fn push_entry(payload: &mut Vec<u8>, entry: &Entry) {
+    push_with_length(payload, |payload| encode_entry(entry, payload));
+}
+
+/// Appends what `encode` does, with its length before it.
+pub(crate) fn push_with_length(payload: &mut Vec<u8>, encode: impl FnOnce(&mut Vec<u8>)) {
     let at = payload.len();
     payload.extend_from_slice(&[0; 4]);
-    encode_entry(entry, payload);
+    encode(payload);
     let len = (payload.len() - at - 4) as u32;
     payload[at..at + 4].copy_from_slice(&len.to_le_bytes());
 }
 
-/// The bytes of a payload's entries.
-pub(crate) struct Entries<'a>(pub(crate) &'a [u8]);
+/// What was done to the folder, as a payload with its one item.
+pub(crate) fn folder_payload(fact: &FolderFact) -> Vec<u8> {
+    let mut payload = Vec::new();
+    push_with_length(&mut payload, |payload| encode_folder_fact(fact, payload));
+    payload
+}
 
-impl<'a> Iterator for Entries<'a> {
+/// The bytes of a payload's entries. What was done to the folder is none of them.
+pub(crate) fn entries_of(payload: &[u8]) -> impl Iterator<Item = Result<&[u8], &'static str>> {
+    Items(payload).filter(|bytes| !bytes.is_ok_and(is_folder_fact))
+}
+
+/// The bytes of all that is in a payload: entries, and what was done to the folder.
+pub(crate) struct Items<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Iterator for Items<'a> {
     type Item = Result<&'a [u8], &'static str>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -80,8 +80,9 @@ pub use metrics::{KEY_OUTCOMES, Metrics};
 pub use openapi::document as openapi_document;
 pub use payment::{Closed, GatewayError, PaymentGateway, PaymentStatus, Session};
 pub use person_secret::{
-    check as check_person_secret, compare as compare_person_secret, inspect as inspect_person_secret, is_noted as is_person_secret_noted,
-    load_existing as load_person_secret, load_or_create as load_or_create_person_secret, note as note_person_secret,
+    Noted as NotedPersonKey, check as check_person_secret, compare as compare_person_secret, inspect as inspect_person_secret,
+    inspect_note as inspect_person_note, is_noted as is_person_secret_noted, load_existing as load_person_secret,
+    load_or_create as load_or_create_person_secret, note as note_person_secret, path_of as person_key_of,
 };
 pub use remote::{Interrupt, Remote, RemoteError, Target};
 pub use routes::{Content, Method, Route, routes};

@@ -1,9 +1,10 @@
 //! The secret from which the keys of sales are made: 32 bytes in a file of its own, beside the data and not in it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::StartError;
-use crate::secret_file::SecretFile;
+pub use crate::secret_file::Noted;
+use crate::secret_file::{self, SecretFile};
 
 /// What tells in the data folder with which secret its data were made, without telling the secret.
 pub(crate) const CHECK: &str = "person-key.check";
@@ -35,6 +36,21 @@ pub fn check(path: &Path, data: &Path, secret: &[u8; 32]) -> Result<(), StartErr
 /// If a start would refuse it.
 pub fn inspect(path: &Path, data: &Path) -> Result<(), StartError> {
     FILE.inspect(path, data)
+}
+
+/// Looks whether what is noted in a folder can be what was noted there, and compares the secret with it if that is there. Nothing is
+/// written.
+///
+/// # Errors
+/// If it is damaged, a later version noted it, or the secret is another one or can't be read.
+pub fn inspect_note(path: &Path, data: &Path) -> Result<Noted, StartError> {
+    FILE.inspect_note(path, data)
+}
+
+/// Where the secret of a data folder lies, unless it is named.
+#[must_use]
+pub fn path_of(data: &Path) -> PathBuf {
+    secret_file::beside(data, ".key")
 }
 
 /// The same for what is noted elsewhere, in the folder of a server that is copied.

@@ -338,6 +338,10 @@ pub(crate) static ROUTES: &[Route] = &[
         .says("A piece of the snapshot after a batch; the header `Journal-Bytes` says how long the whole is")
         .asks(&[("from", "where the piece begins, in bytes; 0 if absent")])
         .exchanges(Content::Nothing, Content::Bytes),
+    Route::get("/v1/journal/audit", "read_audit", Operator, |call| Box::pin(journal::audit(call)))
+        .says("What operators did, frame after frame as in the files of the audit without padding; none: nothing later is known")
+        .asks(&[("after", "from the first frame on that begins after this batch or a later one; 0 if absent")])
+        .exchanges(Content::Nothing, Content::Bytes),
     Route::get("/v1/audit", "show_audit", Operator, |call| Box::pin(history::audit(call)))
         .says("What operators did, the oldest first, a page at a time: who, from where, when, what was before and what is after")
         .asks(&[

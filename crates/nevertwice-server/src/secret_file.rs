@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER_PERMISSIVE;
 use nevertwice_api::ErrorCode;
@@ -12,6 +12,17 @@ use crate::error::StartError;
 
 /// The version of what is noted. The first has no number in it; a later one begins with a line of the kind's word and the number.
 const VERSION: u32 = 1;
+
+/// What a folder says of the secret with which its data were made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noted {
+    /// Nothing yet.
+    Absent,
+    /// That it is the one that is there.
+    Compared,
+    /// Something well-formed; the secret is not there to be compared with it.
+    NotCompared,
+}
 
 /// One kind of secret.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +68,31 @@ impl SecretFile {
             Ok(file) => self.check(path, data, &self.load(path, file)?),
             Err(error) if error.kind() == ErrorKind::NotFound && !has_entries(data) => Ok(()),
             Err(error) if error.kind() == ErrorKind::NotFound => Err(self.missing(path, data)),
+            Err(error) => Err(self.refuse(path, format!("can't be opened: {error}"))),
+        }
+    }
+
+    /// Looks whether what is noted in a folder can be what was noted there, and compares the secret with it if that is there. Nothing
+    /// is written.
+    pub(crate) fn inspect_note(&self, path: &Path, data: &Path) -> Result<Noted, StartError> {
+        let file = data.join(self.check);
+        let known = match std::fs::read(&file) {
+            Ok(known) => String::from_utf8_lossy(&known).into_owned(),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Noted::Absent),
+            Err(error) => return Err(self.refuse(path, format!("can't be compared with {}: {error}", file.display()))),
+        };
+        let digits = known.strip_suffix('\n').filter(|digits| digits.len() == 64);
+        let is_well_formed = digits.is_some_and(|digits| digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')));
+        if !is_well_formed && self.later_version(&known).is_none() {
+            let wrong = format!("can't be compared with {}, which is damaged: it is not 64 hexadecimal digits in one line", file.display());
+            return Err(self.refuse(path, wrong));
+        }
+        match File::open(path) {
+            Ok(secret) => self.compare(path, &data.display().to_string(), &self.load(path, secret)?, &known).map(|()| Noted::Compared),
+            Err(error) if error.kind() == ErrorKind::NotFound && is_well_formed => Ok(Noted::NotCompared),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                self.compare(path, &data.display().to_string(), &[0; 32], &known).map(|()| Noted::NotCompared)
+            }
             Err(error) => Err(self.refuse(path, format!("can't be opened: {error}"))),
         }
     }
@@ -177,4 +213,13 @@ fn write(path: &Path, secret: &[u8; 32]) -> std::io::Result<()> {
     file.write_all(b"\n")?;
     file.sync_all()?;
     File::open(parent)?.sync_all()
+}
+
+/// A path with that at the end of its name.
+pub(crate) fn beside(folder: &Path, end: &str) -> PathBuf {
+    // Without a slash at its end.
+    let folder: PathBuf = folder.components().collect();
+    let mut path = folder.into_os_string();
+    path.push(end);
+    PathBuf::from(path)
 }

@@ -10,6 +10,7 @@
 #![warn(missing_docs, unreachable_pub)]
 
 mod chance;
+mod failover;
 mod finding;
 mod follower;
 mod gateway;

@@ -4,6 +4,8 @@ use nevertwice_core::model::{Random, WorkloadOptions};
 use nevertwice_local::LocalOptions;
 use nevertwice_local::journal::JournalOptions;
 
+use crate::failover::Failover;
+
 /// The instant that a right clock shows at the beginning, in milliseconds since 1970.
 pub(crate) const START_MS: i64 = 1_780_000_000_000;
 
@@ -25,6 +27,7 @@ pub struct Plan {
     pub(crate) steward: Steward,
     pub(crate) gateway: Gateway,
     pub(crate) desk: Option<Desk>,
+    pub(crate) failovers: Vec<Failover>,
 }
 
 /// How the server is configured.
@@ -150,6 +153,7 @@ impl Plan {
     #[must_use]
     pub fn with(mut self, mutant: nevertwice_local::Mutant) -> Self {
         self.backend.mutant = Some(mutant);
+        self.failovers.iter_mut().for_each(|failover| failover.backend.mutant = Some(mutant));
         self
     }
 
@@ -181,6 +185,7 @@ impl Plan {
             steward: Steward { every_ms: every(random, hold_ms / 8 + 20, hold_ms * 4) },
             gateway: Gateway { fails: rate(random, 200), delay_ms: random.between(0, 400) },
             desk: random.chance(750).then(|| desk(random, hold_ms, retention_ms)),
+            failovers: Failover::of(seed),
         }
     }
 }
@@ -312,7 +317,8 @@ mod tests {
     fn every_fault_is_absent_in_some_plans_and_there_in_others() {
         type Drawn = fn(&Plan) -> bool;
         let plans: Vec<Plan> = (0..200).map(|seed| Plan::of(seed, 1_000)).collect();
-        let faults: [(&str, Drawn); 10] = [
+        let faults: [(&str, Drawn); 11] = [
+            ("a standby", |plan| !plan.failovers.is_empty()),
             ("lost requests", |plan| plan.network.lost > 0),
             ("doubled requests", |plan| plan.network.doubled > 0),
             ("lost replies", |plan| plan.network.reply_lost > 0),

@@ -87,7 +87,7 @@ impl AuditArgs {
                     return Ok(Told { fault, ..Told::default() });
                 }
             };
-            page.entries.iter().filter_map(AuditFact::of).try_for_each(|fact| self.show(out, &fact))?;
+            page.facts.iter().filter_map(AuditFact::of).try_for_each(|fact| self.show(out, &fact))?;
             match page.next {
                 Some(next) => asked.cursor = Some(next),
                 None => return Ok(Told { begins_after: page.begins_after, is_whole: page.is_whole, fault }),
@@ -123,10 +123,19 @@ impl AuditArgs {
 fn line(fact: &AuditFact) -> String {
     let AuditFact { shard, position, at_ms, origin, principal, key, command, about, before, after } = fact;
     let about = about.as_ref().map(|about| format!(" {about}")).unwrap_or_default();
-    let who = origin.as_ref().map_or_else(|| "somebody whose name was not kept".to_owned(), who);
+    let nobody = if key.is_some() { "somebody whose name was not kept" } else { "whoever started it on the machine" };
+    let who = origin.as_ref().map_or_else(|| nobody.to_owned(), who);
+    let place = match (shard, position) {
+        (Some(shard), Some(position)) => format!("{shard} {position}"),
+        _ => "the folder".to_owned(),
+    };
+    let intent = match (principal, key) {
+        (Some(principal), Some(key)) => format!(" as {principal} with {key}"),
+        _ => String::new(),
+    };
     let members = |members: &Map<String, Value>| Value::Object(members.clone()).to_string();
     let before = before.as_ref().map_or_else(|| "nothing is known".to_owned(), members);
-    format!("{at_ms} {shard} {position} {command}{about} by {who} as {principal} with {key}: before {before}, after {}", members(after))
+    format!("{at_ms} {place} {command}{about} by {who}{intent}: before {before}, after {}", members(after))
 }
 
 /// Who called, in a few words.

@@ -11,7 +11,7 @@ use nevertwice_local::source::{FolderSource, Source};
 use nevertwice_local::storage::FileStorage;
 use nevertwice_server::{COPIED_NOTES, Remote, Target};
 
-use crate::copies::{meter, read_key, shard_line};
+use crate::copies::{audit_reach, meter, read_key, shard_line};
 use crate::output::report;
 
 /// Copies the journal of a running server, or of a stopped data folder. Run again, it fetches only what is new.
@@ -61,6 +61,13 @@ impl BackupArgs {
         }
         for shard in &manifest.shards {
             writeln!(out, "{}", shard_line(shard))?;
+        }
+        match &manifest.audit {
+            Some(audit) => writeln!(out, "with what operators did, {}", audit_reach(audit.after))?,
+            None => writeln!(
+                out,
+                "without what operators did before the first batch in it: the server runs an older version, which does not give that"
+            )?,
         }
         writeln!(out, "{} read back and verified: journal {}, epoch {}", self.to.display(), manifest.journal, manifest.epoch)?;
         writeln!(out, "the person key of the data is not in it: keep that too, in another place")?;

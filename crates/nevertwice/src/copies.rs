@@ -35,3 +35,11 @@ pub(crate) fn meter() -> Result<(ProgressBar, impl FnMut(BackupProgress) + use<>
 pub(crate) fn shard_line(ShardAt { shard, position, hash }: &ShardAt) -> String {
     format!("{shard} at {position}: hash {hash}")
 }
+
+/// From where on an audit tells.
+pub(crate) fn audit_reach(begins_after: u64) -> String {
+    match begins_after {
+        0 => "from the first batch on".to_owned(),
+        batch => format!("from after batch {batch} on: what was done before that is in the audit of the first server alone"),
+    }
+}

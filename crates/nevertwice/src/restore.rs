@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use clap::Args;
 use nevertwice_core::ShardId;
-use nevertwice_local::backup::{BackupReader, Goal, Restored, restore_to};
+use nevertwice_local::backup::{BackupReader, CopiedAudit, Goal, Restored, Target, restore_to};
+use nevertwice_local::clock::{Clock as _, SystemClock};
 use nevertwice_local::journal::JournalOptions;
-use nevertwice_local::storage::{FileStorage, Storage};
+use nevertwice_local::storage::FileStorage;
 
-use crate::copies::{meter, shard_line};
+use crate::copies::{audit_reach, meter, shard_line};
 use crate::output::report;
 
 /// Makes a data folder out of a backup. It ends at the position that is named, in all shards.
@@ -29,6 +30,9 @@ pub(crate) struct RestoreArgs {
     /// The new data folder; it must not be there yet, or be empty.
     #[arg(long, value_name = "NEWFOLDER", required_unless_present = "dry_run")]
     data: Option<PathBuf>,
+    /// Leaves the audit in the backup aside, if it is damaged: the new folder then tells what operators did in the copied batches.
+    #[arg(long)]
+    without_audit: bool,
     /// Says where the folder would end, and writes nothing.
     #[arg(long)]
     dry_run: bool,
@@ -40,7 +44,10 @@ impl RestoreArgs {
         let backup = BackupReader::open(Arc::new(FileStorage::open(&self.from)?))?;
         let options = JournalOptions::default();
         let target = match &self.data {
-            Some(data) if !self.dry_run => Some((Arc::new(FileStorage::create(data)?) as Arc<dyn Storage>, &options)),
+            Some(data) if !self.dry_run => {
+                let storage = Arc::new(FileStorage::create(data)?);
+                Some(Target { storage, options: &options, at_ms: SystemClock.now_ms(), without_audit: self.without_audit })
+            }
             _ => None,
         };
         let (bar, mut progress) = meter()?;
@@ -64,13 +71,16 @@ impl RestoreArgs {
     }
 
     fn tell(&self, out: &mut dyn std::io::Write, restored: &Restored) -> Result<(), Box<dyn Error>> {
-        let Restored { batch, entries_of_batch, batches_left_out, shards, epoch } = restored;
+        let Restored { batch, entries_of_batch, batches_left_out, shards, audit, epoch } = restored;
         writeln!(
             out,
             "ends within batch {batch}, with {entries_of_batch} entries of it; {batches_left_out} batches of the backup are left out"
         )?;
         for shard in shards {
             writeln!(out, "{}", shard_line(shard))?;
+        }
+        if let Some(CopiedAudit { begins_after, entries }) = audit {
+            writeln!(out, "{entries} things that operators did are in its audit, {}", audit_reach(*begins_after))?;
         }
         match &self.data {
             Some(data) if !self.dry_run => {

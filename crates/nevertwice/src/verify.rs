@@ -13,6 +13,7 @@ use nevertwice_core::{ShardId, State};
 use nevertwice_local::inspect::{Contents, Inspection};
 use nevertwice_local::storage::FileStorage;
 use nevertwice_local::{KEYS_FOLDER, KeysInspection};
+use nevertwice_server::{NotedPersonKey, inspect_person_note, person_key_of};
 
 use crate::output::report;
 
@@ -69,6 +70,13 @@ pub(crate) fn verify(data: &Path, mut progress: impl FnMut()) -> Result<Verdict,
         }
     }
     verdict.faults.extend(inspection.audit_faults()?);
+    verdict.faults.extend(inspection.file_faults()?);
+    let key = person_key_of(data);
+    match inspect_person_note(&key, data) {
+        Ok(NotedPersonKey::Compared | NotedPersonKey::Absent) => {}
+        Ok(NotedPersonKey::NotCompared) => verdict.lines.push(format!("{} is not there to be compared with the folder", key.display())),
+        Err(error) => verdict.faults.push(error.detail),
+    }
     let started = inspection.contents()?;
     for state in contents.states.shards() {
         verdict.lines.push(format!("{} at {}: hash {}", state.shard(), state.position(), state.state_hash()));

@@ -168,6 +168,6 @@ fn version(reader: &mut Reader<'_>, known: u8) -> Result<u8, DecodeError> {
     }
 }
 
-fn ended<T>(value: T, reader: &Reader<'_>) -> Result<T, DecodeError> {
+pub(super) fn ended<T>(value: T, reader: &Reader<'_>) -> Result<T, DecodeError> {
     if reader.is_empty() { Ok(value) } else { Err(Malformed::Trailing.into()) }
 }

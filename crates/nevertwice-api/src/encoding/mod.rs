@@ -5,11 +5,13 @@
 //! UTF-8, lists as 4 bytes of count, options as one byte and the value, and one tag byte before each event and record. Fixed
 //! widths cost some bytes and keep the layout within what Lua's `struct` can write exactly.
 
+mod fact;
 mod layout;
 mod lines;
 mod reader;
 mod writer;
 
+pub use fact::{FOLDER_FACT_VERSION, decode_fact, encode_folder_fact, is_folder_fact};
 pub use layout::{
     DecodeError, ENTRY_BYTES_MAX, ENTRY_VERSION, EntryHead, KEY_RECORD_VERSION, RECORD_VERSION, decode_entry, decode_entry_head,
     decode_key_record, decode_record, encode_entry, encode_key_record, encode_record,

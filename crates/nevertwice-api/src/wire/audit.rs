@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
+use crate::folder_fact::{Fact, FolderFact, FolderPlace};
 use crate::person::reference;
 
 /// `GET /v1/audit`
@@ -27,19 +28,24 @@ pub struct AuditPage {
 /// One thing that an operator did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AuditFact {
-    /// In which market or sale, as `market/NAME` or `sale/NAME`.
-    pub shard: String,
-    /// The entry's position.
-    pub position: String,
+    /// In which market or sale, as `market/NAME` or `sale/NAME`; absent where it was done to the data folder as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<String>,
+    /// The entry's position; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<String>,
     /// When, in milliseconds since 1970.
     pub at_ms: i64,
-    /// Who, from where, in which trace; absent where the entry was made before that was kept.
+    /// Who, from where, in which trace; absent where the entry was made before that was kept, and where a program was started
+    /// on the server's machine to do it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Caller>,
-    /// On whose behalf.
-    pub principal: String,
-    /// With which idempotency key.
-    pub key: String,
+    /// On whose behalf; absent where nobody sent a request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub principal: Option<String>,
+    /// With which idempotency key; absent where nobody sent a request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
     /// Which command.
     pub command: String,
     /// The instrument, account or booking that it was about; absent where it was about the whole shard.
@@ -80,23 +86,53 @@ impl From<&Origin> for Caller {
 }
 
 impl AuditFact {
-    /// Shows an entry; `None` if it is not one that an operator's command makes.
+    /// Shows a fact; `None` for an entry that no operator's command makes.
     #[must_use]
-    pub fn of(entry: &Entry) -> Option<Self> {
+    pub fn of(fact: &Fact) -> Option<Self> {
+        match fact {
+            Fact::Entry(entry) => Self::of_entry(entry),
+            Fact::Folder(fact) => Some(Self::of_folder(fact)),
+        }
+    }
+
+    fn of_entry(entry: &Entry) -> Option<Self> {
         let [event] = entry.events.as_slice() else { return None };
         let (about, before, after) = change(event, entry.before.as_deref())?;
         Some(Self {
-            shard: entry.shard.to_string(),
-            position: entry.position.to_string(),
+            shard: Some(entry.shard.to_string()),
+            position: Some(entry.position.to_string()),
             at_ms: entry.at_ms,
             origin: entry.origin.as_deref().map(Caller::from),
-            principal: entry.intent.principal.to_string(),
-            key: entry.intent.key.to_string(),
+            principal: Some(entry.intent.principal.to_string()),
+            key: Some(entry.intent.key.to_string()),
             command: event.command().to_owned(),
             about,
             before: before.map(members),
             after: members(after),
         })
+    }
+
+    fn of_folder(fact: &FolderFact) -> Self {
+        let FolderFact { deed, at_ms, asker, before, after, shards, shards_left_out } = fact;
+        let place = |place: &FolderPlace| json!({"journal": format!("{:016x}", place.journal), "epoch": place.epoch, "batch": place.batch});
+        let mut was = members(place(before));
+        let shards = shards.iter().map(|(shard, position)| json!({"shard": shard.to_string(), "position": position.to_string()}));
+        was.insert("shards".to_owned(), shards.collect());
+        if *shards_left_out > 0 {
+            was.insert("shards_left_out".to_owned(), json!(shards_left_out));
+        }
+        Self {
+            shard: None,
+            position: None,
+            at_ms: *at_ms,
+            origin: asker.as_ref().map(|asker| Caller::from(&asker.origin)),
+            principal: asker.as_ref().map(|asker| asker.principal.to_string()),
+            key: asker.as_ref().map(|asker| asker.key.to_string()),
+            command: deed.word().to_owned(),
+            about: None,
+            before: Some(was),
+            after: members(place(after)),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod encoding;
 mod errors;
+mod facts;
 mod fingerprint;
 mod keys;
 mod levels;

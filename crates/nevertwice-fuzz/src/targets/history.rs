@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use nevertwice_api::encoding::decode_entry;
+use nevertwice_api::encoding::{decode_entry, decode_fact, is_folder_fact};
 use nevertwice_core::model::{Auditor, Workload, WorkloadOptions, audit_records};
 use nevertwice_core::{Entry, Query, ScanCursor, ShardId, State};
 use nevertwice_local::journal::Frame;
@@ -34,6 +34,11 @@ pub fn run(bytes: &[u8]) -> Verdict {
                 examine(&states);
             }
             return Verdict::of(applied);
+        }
+        if is_folder_fact(&payload[4..]) {
+            assert!(decode_fact(&payload[4..]).is_ok(), "what was applied can be read");
+            rest = after;
+            continue;
         }
         let entry = entry.expect("what was applied can be read");
         applied = true;

@@ -15,11 +15,12 @@ const PREFIX: &str = "audit-";
 const SUFFIX: &str = ".records";
 
 /// The file name of that number.
-pub(super) fn file_name(number: u64) -> String {
+pub(crate) fn file_name(number: u64) -> String {
     format!("{PREFIX}{number:020}{SUFFIX}")
 }
 
-fn file_number(name: &str) -> Option<u64> {
+/// The number in a file name.
+pub(crate) fn file_number(name: &str) -> Option<u64> {
     let number = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?.parse().ok()?;
     // Only the name that it would be given: a file of any other is somebody else's.
     (file_name(number) == name).then_some(number)
@@ -32,7 +33,7 @@ pub fn is_audit(name: &str) -> bool {
 
 /// Where a frame lies.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct FrameRef {
+pub(crate) struct FrameRef {
     pub(super) header: Header,
     pub(super) offset: u64,
 }
@@ -148,6 +149,28 @@ impl AuditFile {
         let mut payload = vec![0; header.payload_len as usize];
         self.read(offset + HEADER_BYTES as u64, &mut payload)?;
         Ok(header.fits(&payload).then_some(payload))
+    }
+
+    /// Header and payload of a frame that was read before; `None` if they are not as they were then.
+    pub(super) fn raw(&self, frame: &FrameRef, id: JournalId) -> Result<Option<Vec<u8>>, IoFailure> {
+        let len = frame.header.len();
+        if len as u64 > self.len {
+            return Ok(None);
+        }
+        let mut raw = vec![0; len];
+        self.read(frame.offset, &mut raw)?;
+        let (head, payload) = raw.split_at(HEADER_BYTES);
+        let is_good = Header::parse(head, id) == Some(frame.header) && frame.header.fits(payload);
+        Ok(is_good.then_some(raw))
+    }
+
+    /// Whether zeros lie behind a frame, as they were written.
+    pub(super) fn is_padded(&self, frame: &FrameRef) -> Result<bool, IoFailure> {
+        let from = frame.offset + frame.header.len() as u64;
+        let upto = frame.header.end(frame.offset).min(self.len);
+        let mut padding = vec![0; usize::try_from(upto.saturating_sub(from)).unwrap_or(0)];
+        self.read(from, &mut padding)?;
+        Ok(padding.iter().all(|byte| *byte == 0))
     }
 
     fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), IoFailure> {

@@ -1,10 +1,12 @@
 //! Entries on their way into a frame.
 
+use nevertwice_api::encoding::{decode_fact, encode_folder_fact, is_folder_fact};
+use nevertwice_api::{Fact, FolderFact};
 use nevertwice_core::Entry;
 
-use crate::states::push_entry;
+use crate::states::{Items, push_entry, push_with_length};
 
-/// Entries of operators, in the form of a journal's payload, in order.
+/// Entries of operators and what was done to the folder, in the form of a journal's payload, in order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Facts {
     payload: Vec<u8>,
@@ -17,6 +19,21 @@ impl Facts {
     pub(crate) fn push(&mut self, entry: &Entry) {
         push_entry(&mut self.payload, entry);
         self.count(1, entry.at_ms, entry.at_ms);
+    }
+
+    pub(crate) fn push_folder(&mut self, fact: &FolderFact) {
+        push_with_length(&mut self.payload, |payload| encode_folder_fact(fact, payload));
+        self.count(1, fact.at_ms, fact.at_ms);
+    }
+
+    /// Adds what a batch tells of the folder, which states don't hear of.
+    pub(crate) fn push_folders(&mut self, payload: &[u8]) {
+        // A seal holds nothing else; one that can't be read is damage, which whoever applies the batch says.
+        for bytes in Items(payload).flatten().take_while(|bytes| is_folder_fact(bytes)) {
+            if let Ok(Fact::Folder(fact)) = decode_fact(bytes) {
+                self.push_folder(&fact);
+            }
+        }
     }
 
     /// Adds entries that were encoded elsewhere.
@@ -53,7 +70,7 @@ impl Facts {
         self.entries
     }
 
-    pub(super) fn payload(&self) -> &[u8] {
+    pub(crate) fn payload(&self) -> &[u8] {
         &self.payload
     }
 

@@ -59,6 +59,11 @@ impl Header {
         (offset + HEADER_BYTES as u64 + u64::from(self.payload_len)).next_multiple_of(ALIGNMENT)
     }
 
+    /// How long header and payload are together.
+    pub(super) fn len(&self) -> usize {
+        HEADER_BYTES + self.payload_len as usize
+    }
+
     /// Reads a header of this journal's audit, of this version or of a later one; `None` if it is none, or not as it was written.
     pub(super) fn parse(bytes: &[u8], id: JournalId) -> Option<Header> {
         let bytes: &[u8; HEADER_BYTES] = bytes.first_chunk()?;

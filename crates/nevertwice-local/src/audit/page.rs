@@ -1,13 +1,12 @@
 //! A page of the audit.
 
-use nevertwice_api::encoding::decode_entry;
-use nevertwice_api::{AUDIT_PAGE_MAX, AuditAsk, AuditCursor, AuditPage, HistoryFailure};
-use nevertwice_core::Entry;
+use nevertwice_api::encoding::decode_fact;
+use nevertwice_api::{AUDIT_PAGE_MAX, AuditAsk, AuditCursor, AuditPage, Fact, HistoryFailure};
 
 use super::chain::{FrameRef, file_name};
 use super::trail::Trail;
 use crate::error::IoFailure;
-use crate::states::Entries;
+use crate::states::Items;
 
 /// Bytes of encoded entries on one page: the entry that reaches it is the last.
 const BYTES_MAX: usize = 256 << 10;
@@ -42,18 +41,18 @@ impl Trail {
             if piece.after != cursor.after {
                 cursor = AuditCursor { after: piece.after, taken: 0 };
             }
-            for bytes in Entries(&piece.payload).skip(cursor.taken as usize) {
-                if page.entries.len() >= AUDIT_PAGE_MAX || bytes_taken >= BYTES_MAX {
+            for bytes in Items(&piece.payload).skip(cursor.taken as usize) {
+                if page.facts.len() >= AUDIT_PAGE_MAX || bytes_taken >= BYTES_MAX {
                     page.next = Some(cursor);
                     return Ok(page);
                 }
                 let len = bytes.map_or(0, <[u8]>::len);
-                let entry = read(bytes).map_err(|what| HistoryFailure::Damaged {
+                let fact = read(bytes).map_err(|what| HistoryFailure::Damaged {
                     what: format!("an entry of the audit after batch {}: {what}", piece.after),
                 })?;
                 cursor.taken = cursor.taken.saturating_add(1);
-                if is_asked(asked, &entry) {
-                    page.entries.push(entry);
+                if is_asked(asked, &fact) {
+                    page.facts.push(fact);
                     bytes_taken += len;
                 }
             }
@@ -89,14 +88,14 @@ impl Trail {
     }
 }
 
-fn read(bytes: Result<&[u8], &'static str>) -> Result<Entry, String> {
-    decode_entry(bytes.map_err(str::to_owned)?).map_err(|error| error.to_string())
+fn read(bytes: Result<&[u8], &'static str>) -> Result<Fact, String> {
+    decode_fact(bytes.map_err(str::to_owned)?).map_err(|error| error.to_string())
 }
 
-fn is_asked(asked: &AuditAsk, entry: &Entry) -> bool {
-    asked.shard.as_ref().is_none_or(|shard| *shard == entry.shard)
-        && asked.from_ms.is_none_or(|from| entry.at_ms >= from)
-        && asked.until_ms.is_none_or(|until| entry.at_ms < until)
+fn is_asked(asked: &AuditAsk, fact: &Fact) -> bool {
+    asked.shard.as_ref().is_none_or(|shard| fact.entry().is_some_and(|entry| *shard == entry.shard))
+        && asked.from_ms.is_none_or(|from| fact.at_ms() >= from)
+        && asked.until_ms.is_none_or(|until| fact.at_ms() < until)
 }
 
 pub(crate) fn unreadable(failure: &IoFailure) -> HistoryFailure {

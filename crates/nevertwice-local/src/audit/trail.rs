@@ -4,16 +4,18 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use nevertwice_api::encoding::{DecodeError, decode_entry};
+use nevertwice_api::encoding::{DecodeError, decode_fact};
+use nevertwice_api::{Fact, FolderFact};
 
 use super::chain::{AuditFile, Chain, FrameRef, file_name};
 use super::facts::Facts;
 use super::frame::{Header, seal};
+use super::writer::FrameWriter;
 use crate::error::{IoFailure, OpenError};
-use crate::folder::{JournalId, remove_if_there};
+use crate::folder::JournalId;
 use crate::journal::Frame;
-use crate::states::Entries;
-use crate::storage::{Storage, StorageFile};
+use crate::states::Items;
+use crate::storage::Storage;
 
 /// How much waits before it is worth a frame, which costs a sync.
 const FRAME_BYTES: usize = 64 << 10;
@@ -25,9 +27,6 @@ const WAITING_BYTES_MAX: usize = 64 << 20;
 /// A file is not begun over this length.
 const FILE_BYTES: u64 = 64 << 20;
 
-/// What a file is called while its first frame is written.
-const WRITING: &str = "audit.tmp";
-
 /// The audit of a folder. Clones are the same.
 #[derive(Clone)]
 pub(crate) struct Trail(Arc<Shared>);
@@ -36,7 +35,7 @@ struct Shared {
     storage: Arc<dyn Storage>,
     id: JournalId,
     known: Mutex<Known>,
-    writer: Mutex<Writer>,
+    writer: Mutex<FrameWriter>,
     /// Everything up to this batch of the journal is in a frame, or waits.
     heard: AtomicU64,
     /// Nothing is written any more.
@@ -59,19 +58,6 @@ pub(super) struct Known {
     is_flush_asked: bool,
     /// Something came that did not fit.
     pub(super) is_cut: bool,
-}
-
-struct Writer {
-    file: Option<Written>,
-    next_file: u64,
-    crc: u32,
-}
-
-struct Written {
-    file: Box<dyn StorageFile>,
-    name: String,
-    number: u64,
-    end: u64,
 }
 
 /// Why the audit of a folder can't go on.
@@ -100,7 +86,7 @@ impl Trail {
             storage: Arc::clone(storage),
             id,
             known: Mutex::new(known),
-            writer: Mutex::new(Writer { file: None, next_file: last_file + 1, crc }),
+            writer: Mutex::new(FrameWriter::after(Arc::clone(storage), id, FILE_BYTES, last_file, crc)),
             heard: AtomicU64::new(found),
             failed: AtomicBool::new(false),
             is_failure_told: AtomicBool::new(false),
@@ -138,10 +124,11 @@ impl Trail {
             return Ok(());
         }
         let mut facts = Facts::default();
-        for bytes in Entries(frame.payload) {
-            match bytes.map(decode_entry) {
-                Ok(Ok(entry)) if entry.is_operators() => facts.push(&entry),
-                Ok(Ok(_)) => {}
+        for bytes in Items(frame.payload) {
+            match bytes.map(decode_fact) {
+                Ok(Ok(Fact::Entry(entry))) if entry.is_operators() => facts.push(&entry),
+                Ok(Ok(Fact::Entry(_))) => {}
+                Ok(Ok(Fact::Folder(fact))) => facts.push_folder(&fact),
                 Ok(Err(DecodeError::TooNew { version, known })) => return Err(OpenError::too_new(version, known)),
                 // Whoever applies the batch says where it is damaged.
                 Ok(Err(DecodeError::Malformed(_))) | Err(_) => break,
@@ -170,6 +157,13 @@ impl Trail {
         }
         self.0.heard.store(batch, Ordering::Release);
         is_enough
+    }
+
+    /// Hears what was done to the folder, of which this batch tells.
+    pub(crate) fn hear_folder(&self, batch: u64, fact: &FolderFact) {
+        let mut facts = Facts::default();
+        facts.push_folder(fact);
+        self.hear(batch, &mut facts);
     }
 
     /// Up to this batch everything is in the files for certain: the journal may lose it.
@@ -210,7 +204,7 @@ impl Trail {
             }
             (known.waiting.clone(), known.written, upto)
         };
-        match self.write(&mut writer, after, upto, &facts) {
+        match writer.write(after, upto, &facts) {
             Ok(frame) => {
                 let mut known = self.known();
                 known.waiting.drop_first(facts.payload().len(), facts.entries());
@@ -222,37 +216,6 @@ impl Trail {
             }
             Err(failure) => self.fail(&failure.to_string()),
         }
-    }
-
-    fn write(&self, writer: &mut Writer, after: u64, upto: u64, facts: &Facts) -> Result<FrameRef, IoFailure> {
-        let storage = self.0.storage.as_ref();
-        let seal_for = |file| seal(self.0.id, file, after, upto, facts, writer.crc);
-        let (offset, header) = match &mut writer.file {
-            Some(written) if written.end < FILE_BYTES => {
-                let (bytes, header) = seal_for(written.number);
-                let offset = written.end;
-                // Without room it is written at the same place again.
-                written.file.write_at(offset, &bytes).map_err(IoFailure::of("writing", &written.name))?;
-                synced(written.file.sync_data()).map_err(IoFailure::of("syncing", &written.name))?;
-                written.end = header.end(offset);
-                (offset, header)
-            }
-            _ => {
-                let (number, name) = (writer.next_file, file_name(writer.next_file));
-                let (bytes, header) = seal_for(number);
-                remove_if_there(storage, WRITING)?;
-                let file = storage.create(WRITING).map_err(IoFailure::of("creating", WRITING))?;
-                file.write_at(0, &bytes).map_err(IoFailure::of("writing", WRITING))?;
-                synced(file.sync_data()).map_err(IoFailure::of("syncing", WRITING))?;
-                storage.rename(WRITING, &name).map_err(IoFailure::of("renaming", WRITING))?;
-                storage.sync_folder().map_err(IoFailure::of("syncing the folder of", &name))?;
-                writer.file = Some(Written { file, name, number, end: header.end(0) });
-                writer.next_file += 1;
-                (0, header)
-            }
-        };
-        writer.crc = header.crc;
-        Ok(FrameRef { header, offset })
     }
 
     fn fail(&self, why: &str) {
@@ -272,6 +235,34 @@ impl Trail {
         AuditFile::open(self.0.storage.as_ref(), header.file)?.payload(*offset, header)
     }
 
+    /// Frames one behind the other without their padding, from the first that begins after that batch or a later one: what is in the
+    /// files, and what waits, as the last one. At least one, and no more once these are so many bytes; none: nothing more is known.
+    pub(crate) fn frames_after(&self, after: u64, bytes_max: usize) -> Result<Vec<u8>, OpenError> {
+        let (frames, last) = {
+            let known = self.known();
+            let first = known.frames.partition_point(|frame| frame.header.after < after);
+            // Behind what did not fit nothing is known.
+            let upto = if known.is_cut { known.waiting_upto } else { self.cursor().max(known.waiting_upto) };
+            let crc = known.frames.last().map_or(0, |frame| frame.header.crc);
+            let waits = known.written >= after && upto > known.written;
+            (known.frames[first..].to_vec(), waits.then(|| (known.written, upto, known.waiting.clone(), crc)))
+        };
+        let mut bytes = Vec::new();
+        for frame in &frames {
+            if bytes.len() >= bytes_max {
+                return Ok(bytes);
+            }
+            let raw = AuditFile::open(self.0.storage.as_ref(), frame.header.file)?.raw(frame, self.0.id)?;
+            let damaged = || OpenError::Audit { what: format!("{} is damaged at byte {}", file_name(frame.header.file), frame.offset) };
+            bytes.extend_from_slice(&raw.ok_or_else(damaged)?);
+        }
+        if let Some((after, upto, facts, crc)) = last.filter(|_| bytes.len() < bytes_max) {
+            let (frame, header) = seal(self.0.id, 0, after, upto, &facts, crc);
+            bytes.extend_from_slice(&frame[..header.len()]);
+        }
+        Ok(bytes)
+    }
+
     /// All frames of which something is in the files, checked; and what is wrong with any.
     pub(crate) fn check(&self) -> Result<Vec<String>, IoFailure> {
         let frames = self.known().frames.clone();
@@ -280,13 +271,11 @@ impl Trail {
             if self.payload(frame)?.is_none() {
                 let Header { file, .. } = frame.header;
                 faults.push(format!("{} is damaged at byte {}", file_name(file), frame.offset));
+            } else if !AuditFile::open(self.0.storage.as_ref(), frame.header.file)?.is_padded(frame)? {
+                let Header { file, upto, .. } = frame.header;
+                faults.push(format!("{}: what lies behind the frame up to batch {upto} was zeros, and is not", file_name(file)));
             }
         }
         Ok(faults)
     }
-}
-
-/// Whether a failed sync can be repeated is unknown, so it is never taken for a full disk.
-fn synced(result: io::Result<()>) -> io::Result<()> {
-    result.map_err(|error| io::Error::other(error.to_string()))
 }

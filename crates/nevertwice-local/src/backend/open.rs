@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use nevertwice_api::{Answer, Backend, BackendStatus, BoxFuture, Failure, Health, History, Level, Levels, Observer, Reading, Request};
+use nevertwice_api::{
+    Answer, Backend, BackendStatus, BoxFuture, Failure, FolderAsker, FolderDeed, FolderFact, FolderPlace, Health, History, Level, Levels,
+    Observer, Reading, Request,
+};
 use nevertwice_core::{Position, Query, ShardId, StateHash};
 use tokio::sync::oneshot;
 
@@ -26,6 +29,7 @@ use crate::history::LocalHistory;
 use crate::journal::{JournalReader, Room};
 use crate::restore::{RestoreReport, check_clock, restore};
 use crate::standby::Following;
+use crate::states::folder_payload;
 use crate::storage::Storage;
 
 /// How many commands and reads are decided before they are handed on. Less than a group, so that the syncer does not wait for
@@ -80,8 +84,23 @@ impl LocalBackend {
         observer: Arc<dyn Observer>,
         options: &LocalOptions,
     ) -> Result<(LocalBackend, RestoreReport), OpenError> {
-        let Assembled { backend, sequencer, syncer, snapshots, report } =
-            LocalBackend::assemble(storage, clock, Arc::new(SystemChance), observer, options)?;
+        let assembled = LocalBackend::assemble(storage, clock, Arc::new(SystemChance), observer, options, None)?;
+        LocalBackend::run(assembled)
+    }
+
+    /// The same of a standby's folder, which is promoted by that, on behalf of whoever asked for it.
+    pub(crate) fn promote(
+        storage: Arc<dyn Storage>,
+        clock: Arc<dyn Clock>,
+        observer: Arc<dyn Observer>,
+        options: &LocalOptions,
+        asker: Option<&FolderAsker>,
+    ) -> Result<(LocalBackend, RestoreReport), OpenError> {
+        LocalBackend::run(LocalBackend::assemble(storage, clock, Arc::new(SystemChance), observer, options, asker)?)
+    }
+
+    fn run(assembled: Assembled) -> Result<(LocalBackend, RestoreReport), OpenError> {
+        let Assembled { backend, sequencer, syncer, snapshots, report } = assembled;
         // From here on an error drops the backend, which stops the threads that run.
         backend.start("sequencer", move || sequencer.run())?;
         backend.start("syncer", move || syncer.run())?;
@@ -99,6 +118,7 @@ impl LocalBackend {
         chance: Arc<dyn Chance>,
         observer: Arc<dyn Observer>,
         options: &LocalOptions,
+        asker: Option<&FolderAsker>,
     ) -> Result<Assembled, OpenError> {
         options.check()?;
         let folder = Folder::claim_with(storage, chance.as_ref())?;
@@ -117,13 +137,25 @@ impl LocalBackend {
         let trail = restored.trail;
         check_clock(&restored.states, clock.as_ref(), options.clock_ahead_ms_max)?;
         let (mut recovery, mut report) = (restored.recovery, restored.report);
+        let mut promotion = None;
         if let Some(following) = &following {
             report.followed = Some(following.journal);
             report.positions = restored.states.shards().map(|state| (state.shard().clone(), state.position())).collect();
             recovery.raise_epoch(draw_epoch(recovery.last_epoch(), chance.as_ref())?);
+            let last_batch = report.journal.last_batch;
+            let (before, after) = (
+                FolderPlace { journal: following.journal.0, epoch: recovery.last_epoch(), batch: last_batch },
+                FolderPlace { journal: folder.id().0, epoch: recovery.epoch(), batch: last_batch + 1 },
+            );
+            let (deed, at_ms, asker) = (FolderDeed::Promoted, clock.now_ms(), asker.cloned());
+            let fact = FolderFact { deed, at_ms, asker, before, after, shards: Vec::new(), shards_left_out: 0 };
+            let fact = fact.with_shards(report.positions.iter().cloned());
+            recovery.tell(folder_payload(&fact));
+            promotion = Some(fact);
         }
         let journal = recovery.finish(&options.journal)?;
-        if following.is_some() {
+        if let Some(fact) = &promotion {
+            trail.hear_folder(journal.durable(), fact);
             // The seal of the new epoch is durable: what was followed is another history from here on.
             Following::remove(folder.storage().as_ref())?;
         }
@@ -149,7 +181,7 @@ impl LocalBackend {
             let (clock, observer, readers) = (Arc::clone(&clock), Arc::clone(&observer), Arc::clone(&readers));
             Arc::new(Replicas::new(options.replicas_min, wait, options.queue_max, journal.durable(), readers, clock, observer))
         });
-        let feed = JournalFeed::new(reader.clone(), epoch, Arc::clone(&clock), readers);
+        let feed = JournalFeed::new(reader.clone(), trail.clone(), epoch, Arc::clone(&clock), readers);
         let feed = Arc::new(feed.with_replicas(replicas.clone()));
 
         let sequencer = Sequencer::new(

@@ -256,8 +256,18 @@ impl Replicas {
         left.into_iter().for_each(Answers::fail);
     }
 
-    fn give_up(&self, mut known: MutexGuard<'_, Known>) {
-        let given_up = self.take(&mut known, |waiting| waiting.since.took() >= self.wait);
+    /// All that waits now has waited for too long.
+    #[cfg(feature = "stepped")]
+    pub(super) fn give_up_all(&self) {
+        self.give_up_such(self.known(), |_| true);
+    }
+
+    fn give_up(&self, known: MutexGuard<'_, Known>) {
+        self.give_up_such(known, |waiting| waiting.since.took() >= self.wait);
+    }
+
+    fn give_up_such(&self, mut known: MutexGuard<'_, Known>, is_such: impl Fn(&Answers) -> bool) {
+        let given_up = self.take(&mut known, is_such);
         let Some(last) = given_up.last() else { return };
         known.late = Some(last.batch);
         self.is_late.store(true, Ordering::Relaxed);

@@ -53,7 +53,7 @@ impl SteppedBackend {
         options: &LocalOptions,
     ) -> Result<(SteppedBackend, RestoreReport), OpenError> {
         let Assembled { backend, sequencer, syncer, snapshots, report } =
-            LocalBackend::assemble(storage, clock, chance, observer, options)?;
+            LocalBackend::assemble(storage, clock, chance, observer, options, None)?;
         let front = Arc::new(backend);
         Ok((SteppedBackend { front, sequencer, syncer, batch: Batch::default(), hand: None, is_written: false, snapshots }, report))
     }
@@ -109,6 +109,13 @@ impl SteppedBackend {
         self.syncer.answer(&mut self.batch, hand);
         self.is_written = false;
         true
+    }
+
+    /// What waits for replicas has waited for too long. With threads that is found out by a clock.
+    pub fn give_up(&mut self) {
+        if let Some(replicas) = &self.syncer.replicas {
+            replicas.give_up_all();
+        }
     }
 
     /// Makes the next snapshot that somebody wishes for. `false`: nobody does.

@@ -2,13 +2,15 @@
 //!
 //! ```text
 //! nevertwice backup
-//! format 1
+//! format 2
 //! journal 0123456789abcdef
 //! epoch 3
 //! batch 4182 crc 1a2b3c4d
 //! taken_at_ms 1790000000000
 //! snapshot 4000 bytes 81920
 //! segment 7 first 4000 last 4182 bytes 749568
+//! audit after 0
+//! audit-file 1 upto 4100 bytes 12288 sha256 00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
 //! note person-key.check 6162630a
 //! shard market/cup 3-90125 00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
 //! check 5e6f7081
@@ -34,8 +36,8 @@ const NAME: &str = "backup.manifest";
 const BEGUN: &str = "backup.begun";
 const BEGUN_NEW: &str = "backup.begun.tmp";
 const FIRST_LINE: &str = "nevertwice backup";
-/// The newest format of a manifest that this version reads, and the one that it writes.
-const FORMAT: u32 = 1;
+/// The newest format of a manifest that this version reads, and the one that it writes. The first one knows no audit.
+const FORMAT: u32 = 2;
 
 /// A snapshot in a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +46,28 @@ pub struct StoredSnapshot {
     pub batch: u64,
     /// Its length.
     pub bytes: u64,
+}
+
+/// What operators did up to the manifest's batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredAudit {
+    /// It begins after this batch of the journal; 0: with the first one.
+    pub after: u64,
+    /// Its files, in order. What was done in batches behind the last one's is nothing.
+    pub files: Vec<StoredAuditFile>,
+}
+
+/// A file of the audit in a backup.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredAuditFile {
+    /// Its number.
+    pub number: u64,
+    /// The last batch that it covers.
+    pub upto: u64,
+    /// How much of it counts.
+    pub bytes: u64,
+    /// The SHA-256 of that, in hexadecimal digits.
+    pub hash: String,
 }
 
 /// A shard at the end of a backup or of what was restored.
@@ -74,6 +98,8 @@ pub struct Manifest {
     pub snapshots: Vec<StoredSnapshot>,
     /// The segments, in order, each up to where it counts.
     pub segments: Vec<Extent>,
+    /// What operators did; none where the source did not give it, as in backups of earlier versions.
+    pub audit: Option<StoredAudit>,
     /// Small files that go with the data.
     pub notes: Vec<Note>,
     /// The shards, in the order of their names.
@@ -128,6 +154,12 @@ impl Manifest {
         for Extent { segment, first_batch, last_batch, bytes } in &self.segments {
             let _ = writeln!(text, "segment {segment} first {first_batch} last {last_batch} bytes {bytes}");
         }
+        if let Some(StoredAudit { after, files }) = &self.audit {
+            let _ = writeln!(text, "audit after {after}");
+            for StoredAuditFile { number, upto, bytes, hash } in files {
+                let _ = writeln!(text, "audit-file {number} upto {upto} bytes {bytes} sha256 {hash}");
+            }
+        }
         for Note { name, bytes } in &self.notes {
             let _ = write!(text, "note {name} ");
             for byte in bytes {
@@ -155,8 +187,8 @@ fn parse(bytes: &[u8]) -> Result<Manifest, String> {
     }
     // A newer format is told from damage before anything else.
     let format: u32 = field(lines.next(), "format")?;
-    if format != FORMAT {
-        return Err(format!("has format {format}, and this version reads {FORMAT}"));
+    if !(1..=FORMAT).contains(&format) {
+        return Err(format!("has format {format}, and this version reads up to {FORMAT}"));
     }
     let check = last.strip_prefix("check ").and_then(hex).ok_or("has no checksum")?;
     if check != crc32c::crc32c(body.as_bytes()) {
@@ -177,6 +209,7 @@ fn parse(bytes: &[u8]) -> Result<Manifest, String> {
         taken_at_ms,
         snapshots: Vec::new(),
         segments: Vec::new(),
+        audit: None,
         notes: Vec::new(),
         shards: Vec::new(),
     };
@@ -199,6 +232,14 @@ impl Manifest {
                 last_batch: number(last)?,
                 bytes: number(bytes)?,
             }),
+            ["audit", "after", after] if self.audit.is_none() => {
+                self.audit = Some(StoredAudit { after: number(after)?, files: Vec::new() });
+            }
+            ["audit-file", file, "upto", upto, "bytes", bytes, "sha256", hash] => {
+                let audit = self.audit.as_mut().ok_or("names a file of an audit before the audit")?;
+                let (number, upto, bytes) = (number(file)?, number(upto)?, number(bytes)?);
+                audit.files.push(StoredAuditFile { number, upto, bytes, hash: (*hash).to_owned() });
+            }
             ["note", name, digits] if is_note(name) => {
                 let bytes = bytes_of(digits).ok_or_else(|| format!("has a bad note {name:?}"))?;
                 self.notes.push(Note { name: (*name).to_owned(), bytes });
@@ -231,6 +272,14 @@ impl Manifest {
             (Some(first), oldest) => oldest.is_some_and(|oldest| oldest.batch >= first.first_batch),
         };
         let within = self.snapshots.last().is_none_or(|newest| newest.batch <= self.batch);
+        let audit_fits = self.audit.as_ref().is_none_or(|StoredAudit { after, files }| {
+            let rising = files.is_sorted_by(|a, b| a.number < b.number && a.upto < b.upto);
+            let last = files.last().map_or(*after, |last| last.upto);
+            rising && last <= self.batch && files.first().is_none_or(|first| first.upto > *after)
+        });
+        if !audit_fits {
+            return Err("names an audit that does not fit the segments".to_owned());
+        }
         if rising && ends && begins && within { Ok(()) } else { Err("names segments and snapshots that do not fit together".to_owned()) }
     }
 }

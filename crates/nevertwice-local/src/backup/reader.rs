@@ -3,8 +3,10 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use super::audit::read_audit;
 use super::error::BackupError;
 use super::manifest::{Manifest, ShardAt, StoredSnapshot};
+use crate::audit::AuditFrame;
 use crate::chance::{SystemChance, draw_seed};
 use crate::journal::{Extent, Frame, SegmentReader};
 use crate::snapshot;
@@ -92,6 +94,11 @@ impl BackupReader {
             Err(bad("it belongs to another history than the segments".to_owned()))
         })?;
         Ok((states, batch))
+    }
+
+    /// Hands what operators did to `take`, frame by frame, in order, each checked. Returns the checksum of the last; 0 for none.
+    pub(crate) fn audit(&self, take: impl FnMut(&AuditFrame<'_>) -> Result<(), BackupError>) -> Result<u32, BackupError> {
+        read_audit(self.storage.as_ref(), &self.manifest, take)
     }
 
     /// The states at the manifest's batch, from the newest snapshot on, compared with what the manifest says.

@@ -4,24 +4,28 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use nevertwice_api::encoding::decode_entry;
+use nevertwice_api::encoding::decode_fact;
+use nevertwice_api::{FolderDeed, FolderFact, FolderPlace};
 use nevertwice_core::{Position, ShardId, State};
 
 use super::error::BackupError;
 use super::manifest::{ShardAt, StoredSnapshot};
 use super::reader::{BackupReader, shards_at};
 use super::run::BackupProgress;
+use crate::audit::{AuditCopier, CopiedAudit, FrameWriter};
 use crate::chance::SystemChance;
 use crate::error::{AppendError, Damage, IoFailure, OpenError};
 use crate::folder::{JournalId, draw_epoch, draw_id, write_marker_of, write_small};
 use crate::inspect::Inspection;
 use crate::journal::{Copied, Frame, Journal, JournalOptions};
 use crate::snapshot;
-use crate::states::{Entries, States};
+use crate::states::{Items, States, folder_payload};
 use crate::storage::{CLAIM_FILE, Storage};
 
 /// How much is written with one sync.
 const GROUP_BYTES: usize = 4 << 20;
+/// A file of the restored audit is not begun over this length.
+const AUDIT_FILE_BYTES: u64 = 64 << 20;
 
 /// Where a restored folder is to end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +36,18 @@ pub enum Goal {
     Batch(u64),
     /// Right after that entry: what was decided later is not there, in no shard.
     Shard(ShardId, Position),
+}
+
+/// A folder to restore into.
+pub struct Target<'a> {
+    /// The folder, which must be empty.
+    pub storage: Arc<dyn Storage>,
+    /// How its journal is laid out.
+    pub options: &'a JournalOptions,
+    /// The time, in milliseconds since 1970: its audit tells when it was made.
+    pub at_ms: i64,
+    /// Whether the backup's audit is left aside, as if it had none: for one that is damaged.
+    pub without_audit: bool,
 }
 
 /// What was restored, or would be.
@@ -45,6 +61,8 @@ pub struct Restored {
     pub batches_left_out: u64,
     /// The shards there.
     pub shards: Vec<ShardAt>,
+    /// What operators did up to there; none for a dry run.
+    pub audit: Option<CopiedAudit>,
     /// The epoch of the seal that closes the folder; the first start takes the next one. 0 for a dry run.
     pub epoch: u32,
 }
@@ -66,7 +84,7 @@ struct End {
 pub fn restore_to(
     backup: &BackupReader,
     goal: &Goal,
-    target: Option<(Arc<dyn Storage>, &JournalOptions)>,
+    target: Option<Target<'_>>,
     progress: &mut dyn FnMut(BackupProgress),
 ) -> Result<Restored, BackupError> {
     let mut meter = Meter { progress, total_bytes: backup.manifest().segments.iter().map(|extent| extent.bytes).sum() };
@@ -76,12 +94,14 @@ pub fn restore_to(
         entries_of_batch: end.entries,
         batches_left_out: backup.manifest().batch - end.batch,
         shards: shards_at(&states),
+        audit: None,
         epoch: 0,
     };
+    let Some(target) = target else { return Ok(restored) };
+    let written = write(backup, &end, &states, &target, &mut meter)?;
     drop(states);
-    let Some((target, options)) = target else { return Ok(restored) };
-    restored.epoch = write(backup, &end, &target, options, &mut meter.of("writing the folder"))?;
-    let contents = Inspection::open(target)?.contents()?;
+    (restored.epoch, restored.audit) = (written.0, Some(written.1));
+    let contents = Inspection::open(target.storage)?.contents()?;
     if let Some(damage) = contents.damage {
         return Err(OpenError::from(damage).into());
     }
@@ -180,11 +200,11 @@ fn at_entry(
 fn find_in(frame: &Frame<'_>, shard: &ShardId, position: Position) -> Result<Option<(u32, usize)>, BackupError> {
     let damage = |what: String| Damage { segment: frame.segment, offset: frame.offset, what };
     let mut len = 0;
-    for (at, bytes) in Entries(frame.payload).enumerate() {
+    for (at, bytes) in Items(frame.payload).enumerate() {
         let bytes = bytes.map_err(|bad| OpenError::from(damage(format!("batch {}: {bad}", frame.batch))))?;
-        let entry = decode_entry(bytes).map_err(|error| OpenError::from(damage(format!("batch {}: {error}", frame.batch))))?;
+        let fact = decode_fact(bytes).map_err(|error| OpenError::from(damage(format!("batch {}: {error}", frame.batch))))?;
         len += 4 + bytes.len();
-        if entry.shard == *shard && entry.position == position {
+        if fact.entry().is_some_and(|entry| entry.shard == *shard && entry.position == position) {
             return Ok(Some((at as u32 + 1, len)));
         }
     }
@@ -195,10 +215,11 @@ fn find_in(frame: &Frame<'_>, shard: &ShardId, position: Position) -> Result<Opt
 fn write(
     backup: &BackupReader,
     end: &End,
-    target: &Arc<dyn Storage>,
-    options: &JournalOptions,
-    progress: &mut dyn FnMut(u64),
-) -> Result<u32, BackupError> {
+    states: &States,
+    target: &Target<'_>,
+    meter: &mut Meter<'_>,
+) -> Result<(u32, CopiedAudit), BackupError> {
+    let (&Target { options, at_ms, without_audit, .. }, target) = (target, &target.storage);
     let names = target.list().map_err(IoFailure::of("listing", ""))?;
     if names.iter().any(|name| name != CLAIM_FILE) {
         return Err(BackupError::NotEmpty);
@@ -212,6 +233,8 @@ fn write(
             (journal, epoch, snapshot.batch)
         }
     };
+    let audit = write_audit(backup, end, states, (target, id, without_audit), meter)?;
+    let mut progress = meter.of("writing the folder");
     let mut group = Group::default();
     backup.frames(after, end.batch, |frame| {
         let whole = frame.batch < end.batch;
@@ -226,12 +249,52 @@ fn write(
     })?;
     group.write(&mut journal)?;
     let epoch = draw_epoch(last_epoch, &SystemChance)?;
-    journal.close_in(epoch).map_err(into_failure)?;
+    let (before, after) = (
+        FolderPlace { journal: backup.manifest().journal.0, epoch: last_epoch, batch: end.batch },
+        FolderPlace { journal: id.0, epoch, batch: end.batch + 1 },
+    );
+    let fact = FolderFact { deed: FolderDeed::Restored, at_ms, asker: None, before, after, shards: Vec::new(), shards_left_out: 0 };
+    let fact = fact.with_shards(states.shards().map(|state| (state.shard().clone(), state.position())));
+    journal.close_in(epoch, &folder_payload(&fact)).map_err(into_failure)?;
     for note in &backup.manifest().notes {
         write_small(target.as_ref(), &note.name, &note.bytes)?;
     }
     write_marker_of(target.as_ref(), id)?;
-    Ok(epoch)
+    Ok((epoch, audit))
+}
+
+/// What operators did up to the end. A backup without an audit tells what its batches do.
+fn write_audit(
+    backup: &BackupReader,
+    end: &End,
+    states: &States,
+    (target, id, without_audit): (&Arc<dyn Storage>, JournalId, bool),
+    meter: &mut Meter<'_>,
+) -> Result<CopiedAudit, BackupError> {
+    let mut progress = meter.of("writing the audit");
+    let writer = FrameWriter::after(Arc::clone(target), id, AUDIT_FILE_BYTES, 0, 0);
+    let manifest = backup.manifest();
+    let copier = match manifest.audit.as_ref().filter(|_| !without_audit) {
+        Some(audit) => {
+            let mut copier = AuditCopier::new(writer, states, audit.after, end.batch);
+            backup.audit(|frame| {
+                progress(frame.payload.len() as u64);
+                Ok(copier.take(frame)?)
+            })?;
+            copier
+        }
+        None => {
+            let before = manifest.segments.first().map_or(0, |extent| extent.first_batch - 1);
+            let mut copier = AuditCopier::new(writer, states, before.min(end.batch), end.batch);
+            backup.frames(before, end.batch, |frame| {
+                progress(frame.raw.len() as u64);
+                copier.take_batch(frame)?;
+                Ok(ControlFlow::Continue(()))
+            })?;
+            copier
+        }
+    };
+    Ok(copier.finish()?.0)
 }
 
 /// The snapshot written again as one of the new journal, and its batch's frame.

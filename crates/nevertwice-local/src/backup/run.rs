@@ -4,14 +4,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::audit::BackupAudit;
 use super::error::BackupError;
-use super::manifest::{Manifest, ShardAt, StoredSnapshot, is_note};
+use super::manifest::{Manifest, ShardAt, StoredAudit, StoredSnapshot, is_note};
 use super::reader::{BackupReader, shards_at};
 use super::segments::Segments;
+use crate::audit::{Facts, audit_name, fetch_audit, is_audit};
 use crate::chance::{SystemChance, draw_seed};
 use crate::error::{IoFailure, OpenError};
 use crate::folder::{remove_if_there, write_marker_of};
-use crate::journal::{Extent, Floor, FrameStream, is_segment, segment_name};
+use crate::journal::{Extent, Floor, Frame, FrameStream, is_segment, segment_name};
 use crate::snapshot::{is_snapshot, snapshot_name};
 use crate::source::{Listing, Note, Pull, Source, SourceError, fetch_snapshot};
 use crate::states::States;
@@ -21,6 +23,8 @@ use crate::storage::Storage;
 const PULL_BYTES: usize = 4 << 20;
 /// After so much journal the backup so far is made to count: whoever is interrupted goes on from there.
 const ROUND_BYTES: u64 = 1 << 30;
+/// The same for so much that operators did, which waits in memory.
+const ROUND_AUDIT_BYTES: usize = 32 << 20;
 /// A newer snapshot is fetched once so much journal lies behind the last one, so that a restore need not apply it all.
 const SNAPSHOT_EVERY_BYTES: u64 = 256 << 20;
 /// How often a backup begins anew because what it was about to read went.
@@ -120,6 +124,10 @@ struct Copy {
     epoch: u32,
     segments: Vec<Extent>,
     snapshots: Vec<StoredSnapshot>,
+    /// None where the source does not give it.
+    audit: Option<BackupAudit>,
+    /// What a manifest of this backup named of it last.
+    stored_audit: Option<StoredAudit>,
 }
 
 impl Run<'_> {
@@ -129,7 +137,8 @@ impl Run<'_> {
         let first = self.listing.first_batch();
         if first <= 1 {
             let (states, segments, snapshots) = (States::new(draw_seed(&SystemChance)?), Vec::new(), Vec::new());
-            return Ok(Copy { states, applied: 0, batch: 0, crc: Some(0), epoch: 0, segments, snapshots });
+            let audit = Some(BackupAudit::new(0, 0, BackupAudit::writer(&self.folder, self.listing.id)?));
+            return Ok(Copy { states, applied: 0, batch: 0, crc: Some(0), epoch: 0, segments, snapshots, audit, stored_audit: None });
         }
         let usable = self.listing.snapshots.iter().rev().find(|snapshot| snapshot.batch >= first).copied();
         let usable = usable.ok_or(SourceError::NoSnapshot)?;
@@ -138,16 +147,23 @@ impl Run<'_> {
         let loaded = States::load(self.folder.as_ref(), self.listing.id, floor.batch, draw_seed(&SystemChance)?)?;
         let states = loaded.map_err(|what| BackupError::invalid(format!("the snapshot {name}: {what}")))?;
         // Its own batch comes again, so that it can be seen that what follows belongs to it.
+        let audit = self.fetch_audit(&states, floor.batch)?;
         let (batch, segments, snapshots) = (floor.batch - 1, Vec::new(), vec![stored]);
-        Ok(Copy { states, applied: floor.batch, batch, crc: None, epoch: 0, segments, snapshots })
+        Ok(Copy { states, applied: floor.batch, batch, crc: None, epoch: 0, segments, snapshots, audit, stored_audit: None })
     }
 
     /// Goes on with a backup, once it is seen that it is still what its manifest says.
     fn go_on(&mut self, manifest: Manifest) -> Result<Copy, BackupError> {
         let reader = BackupReader::with(Arc::clone(&self.folder), manifest);
         let states = self.check(&reader, "checking what is there")?;
-        let Manifest { batch, crc, epoch, segments, snapshots, .. } = reader.manifest().clone();
-        let mut copy = Copy { states, applied: batch, batch, crc: Some(crc), epoch, segments, snapshots };
+        let last_crc = reader.audit(|_| Ok(()))?;
+        let Manifest { batch, crc, epoch, segments, snapshots, audit: stored_audit, .. } = reader.manifest().clone();
+        let audit = match &stored_audit {
+            Some(stored) => Some(BackupAudit::going_on(&self.folder, self.listing.id, stored, last_crc)),
+            // A backup of an earlier version.
+            None => self.fetch_audit(&states, batch)?,
+        };
+        let mut copy = Copy { states, applied: batch, batch, crc: Some(crc), epoch, segments, snapshots, audit, stored_audit };
         let probe = Pull { after: batch, crc: copy.crc, bytes_max: 1, ..Pull::default() };
         match self.source.batches(&probe) {
             // A server that was killed right after this batch has written it again, with other witnesses.
@@ -173,7 +189,7 @@ impl Run<'_> {
             if is_last {
                 self.add_newer_snapshot(&mut copy)?;
             }
-            let manifest = self.finish(&copy, shards_at(&copy.states))?;
+            let manifest = self.finish(&mut copy)?;
             if is_last {
                 return Ok(manifest);
             }
@@ -185,7 +201,8 @@ impl Run<'_> {
         let total_bytes = self.bytes_ahead(copy);
         let mut done_bytes = 0;
         let mut segments = Segments::after(Arc::clone(&self.folder), std::mem::take(&mut copy.segments));
-        while copy.batch < target && done_bytes < ROUND_BYTES {
+        let mut done_audit_bytes = 0;
+        while copy.batch < target && done_bytes < ROUND_BYTES && done_audit_bytes < ROUND_AUDIT_BYTES {
             let pull =
                 Pull { after: copy.batch, crc: copy.crc, bytes_max: PULL_BYTES, reader: Some(self.reader.to_owned()), ..Pull::default() };
             let frames = self.source.batches(&pull)?.frames;
@@ -199,7 +216,8 @@ impl Run<'_> {
                 }
                 segments.push(&frame)?;
                 if frame.batch > copy.applied {
-                    copy.states.apply(&frame, |_, _| {})?;
+                    let facts = copy.audit.as_mut().map(BackupAudit::facts);
+                    done_audit_bytes += apply(&mut copy.states, &frame, facts)?;
                     copy.applied = frame.batch;
                 }
                 (copy.batch, copy.crc, copy.epoch) = (frame.batch, Some(frame.crc), copy.epoch.max(frame.epoch));
@@ -237,6 +255,18 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Fetches what operators did up to a batch, after which these are the states. None where the source does not give it.
+    fn fetch_audit(&mut self, states: &States, batch: u64) -> Result<Option<BackupAudit>, BackupError> {
+        let writer = BackupAudit::writer(&self.folder, self.listing.id)?;
+        let mut done_bytes = 0;
+        let fetched = fetch_audit(self.source, self.listing.id, writer, states, batch, &mut |bytes| {
+            done_bytes += bytes;
+            (self.progress)(BackupProgress { doing: "fetching the audit", done_bytes, total_bytes: done_bytes });
+        })?;
+        self.fetched_bytes += done_bytes;
+        Ok(fetched.map(|(copied, writer)| BackupAudit::new(copied.begins_after, batch, writer)))
+    }
+
     /// Fetches a snapshot and reads it back.
     fn fetch_snapshot(&mut self, batch: u64, total_bytes: u64) -> Result<(StoredSnapshot, Floor), BackupError> {
         let fetched = fetch_snapshot(self.folder.as_ref(), self.source, self.listing.id, batch, &mut |done_bytes| {
@@ -247,7 +277,12 @@ impl Run<'_> {
     }
 
     /// Reads everything back, writes the manifest, and removes what it does not name.
-    fn finish(&mut self, copy: &Copy, shards: Vec<ShardAt>) -> Result<Manifest, BackupError> {
+    fn finish(&mut self, copy: &mut Copy) -> Result<Manifest, BackupError> {
+        let shards: Vec<ShardAt> = shards_at(&copy.states);
+        // After the segments, which hold all that it tells.
+        if let Some(audit) = &mut copy.audit {
+            copy.stored_audit = Some(audit.write(self.folder.as_ref(), copy.stored_audit.as_ref(), copy.batch)?);
+        }
         let notes: Vec<Note> = self.listing.notes.iter().filter(|note| is_note(&note.name)).cloned().collect();
         let manifest = Manifest {
             journal: self.listing.id,
@@ -257,11 +292,13 @@ impl Run<'_> {
             taken_at_ms: self.listing.now_ms,
             snapshots: copy.snapshots.clone(),
             segments: copy.segments.clone(),
+            audit: copy.stored_audit.clone(),
             notes,
             shards,
         };
         let reader = BackupReader::with(Arc::clone(&self.folder), manifest);
         drop(self.check(&reader, "reading it back")?);
+        reader.audit(|_| Ok(()))?;
         let manifest = reader.into_manifest();
         write_marker_of(self.folder.as_ref(), manifest.journal)?;
         manifest.write(self.folder.as_ref())?;
@@ -283,20 +320,35 @@ impl Run<'_> {
         let storage = self.folder.as_ref();
         let mut named: BTreeSet<String> = manifest.segments.iter().map(|extent| segment_name(extent.segment)).collect();
         named.extend(manifest.snapshots.iter().map(|snapshot| snapshot_name(snapshot.batch)));
+        let audit = manifest.audit.iter().flat_map(|audit| &audit.files);
+        named.extend(audit.clone().map(|file| audit_name(file.number)));
         for name in storage.list().map_err(IoFailure::of("listing", ""))? {
-            let counts = named.contains(&name) || !(is_segment(&name) || is_snapshot(&name) || name.ends_with(".tmp"));
+            let counts = named.contains(&name) || !(is_segment(&name) || is_snapshot(&name) || is_audit(&name) || name.ends_with(".tmp"));
             if !counts {
                 remove_if_there(storage, &name)?;
             }
         }
-        for extent in &manifest.segments {
-            let name = segment_name(extent.segment);
+        let segments = manifest.segments.iter().map(|extent| (segment_name(extent.segment), extent.bytes));
+        for (name, bytes) in segments.chain(audit.map(|file| (audit_name(file.number), file.bytes))) {
             let size = storage.open(&name).and_then(|file| file.size()).map_err(IoFailure::of("measuring", &name))?;
-            if size > extent.bytes {
-                storage.truncate(&name, extent.bytes).map_err(IoFailure::of("cutting", &name))?;
+            if size > bytes {
+                storage.truncate(&name, bytes).map_err(IoFailure::of("cutting", &name))?;
             }
         }
         storage.sync_folder().map_err(IoFailure::of("syncing the folder of", ""))?;
         Ok(())
     }
+}
+
+/// Applies a batch, and says how long its operators' entries are, which are added to `facts`.
+fn apply(states: &mut States, frame: &Frame<'_>, facts: Option<&mut Facts>) -> Result<usize, OpenError> {
+    let Some(facts) = facts else { return states.apply(frame, |_, _| {}).map(|_| 0) };
+    let before = facts.payload().len();
+    states.apply(frame, |_, entry| {
+        if entry.is_operators() {
+            facts.push(entry);
+        }
+    })?;
+    facts.push_folders(frame.payload);
+    Ok(facts.payload().len() - before)
 }

@@ -3,13 +3,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::readers::{ReaderState, Readers};
+use crate::audit::Trail;
 use crate::backend::{Replicas, ReplicasStatus};
 use crate::clock::Clock;
 use crate::journal::{JournalCursor, JournalReader};
-use crate::source::{Listing, Piece, Pull, Pulled, Source, SourceError, notes, piece, snapshots};
-
-/// How much of a snapshot is given at once.
-const PIECE_BYTES: usize = 4 << 20;
+use crate::source::{Listing, PIECE_BYTES, Piece, Pull, Pulled, Source, SourceError, notes, piece, snapshots};
 
 /// How much journal is kept for readers that is not needed otherwise.
 const KEPT_BYTES_MAX: u64 = 8 << 30;
@@ -26,6 +24,7 @@ pub trait JournalHost: Send + Sync {
 /// What a running backend shows of its journal.
 pub struct JournalFeed {
     reader: JournalReader,
+    trail: Trail,
     epoch: u32,
     clock: Arc<dyn Clock>,
     readers: Arc<Readers>,
@@ -35,8 +34,8 @@ pub struct JournalFeed {
 }
 
 impl JournalFeed {
-    pub(crate) fn new(reader: JournalReader, epoch: u32, clock: Arc<dyn Clock>, readers: Arc<Readers>) -> JournalFeed {
-        JournalFeed { reader, epoch, clock, readers, replicas: None, cursors: Mutex::default() }
+    pub(crate) fn new(reader: JournalReader, trail: Trail, epoch: u32, clock: Arc<dyn Clock>, readers: Arc<Readers>) -> JournalFeed {
+        JournalFeed { reader, trail, epoch, clock, readers, replicas: None, cursors: Mutex::default() }
     }
 
     /// The same, whose readers are replicas too.
@@ -111,6 +110,15 @@ impl JournalFeed {
         let _reached = durable.wait_for(|durable| *durable > batch).await;
     }
 
+    /// What operators did, from the first frame of the audit on that begins after that batch or a later one: as much as is given at
+    /// once. What is durable in the journal is in it a moment later.
+    ///
+    /// # Errors
+    /// If it is damaged, or cannot be read.
+    pub fn audit(&self, after: u64) -> Result<Vec<u8>, SourceError> {
+        Ok(self.trail.frames_after(after, PIECE_BYTES)?)
+    }
+
     /// A piece of a snapshot's bytes.
     ///
     /// # Errors
@@ -179,6 +187,10 @@ impl Source for FeedSource {
 
     fn batches(&mut self, pull: &Pull) -> Result<Pulled, SourceError> {
         self.0.batches(pull)
+    }
+
+    fn audit(&mut self, after: u64) -> Result<Vec<u8>, SourceError> {
+        self.0.audit(after)
     }
 
     fn snapshot(&mut self, batch: u64, from: u64) -> Result<Piece, SourceError> {

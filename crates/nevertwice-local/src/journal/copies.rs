@@ -62,10 +62,10 @@ impl Journal {
         Ok((Journal::start(storage, id, segment, start, options)?, floor))
     }
 
-    /// Ends a copy: with a seal of that epoch, and with how far the journal reaches.
-    pub(crate) fn close_in(mut self, epoch: u32) -> Result<(), AppendError> {
+    /// Ends a copy: with a seal of that epoch, which tells where the folder comes from, and with how far the journal reaches.
+    pub(crate) fn close_in(mut self, epoch: u32, tells: &[u8]) -> Result<(), AppendError> {
         self.epoch = epoch;
-        self.close()
+        self.close_with(tells)
     }
 
     /// Ends a copy that is gone on with: no batch of its own, only how far it reaches.
@@ -83,10 +83,19 @@ impl Journal {
         if self.poisoned {
             return Err(AppendError::Poisoned);
         }
+        #[cfg(feature = "mutants")]
+        if self.syncs_late {
+            self.segment.file.sync_data().map_err(|source| AppendError::Failed(IoFailure::new("syncing", &self.segment.name, source)))?;
+        }
         let durable = self.durable();
         let place = (self.segment.number, self.offset, self.crc);
         match self.write_copies(durable, copies) {
             Ok(last) if last == durable => Ok(last),
+            #[cfg(feature = "mutants")]
+            Ok(last) if self.syncs_late => {
+                self.progress.reached(last, &self.segment, self.offset);
+                Ok(last)
+            }
             Ok(last) => {
                 self.sync_segment()?;
                 self.progress.reached(last, &self.segment, self.offset);
@@ -102,6 +111,12 @@ impl Journal {
                 Err(error)
             }
         }
+    }
+
+    /// A planted bug: what was copied is synced with the next copies, and called durable before.
+    #[cfg(feature = "mutants")]
+    pub(crate) fn sync_copies_late(&mut self) {
+        self.syncs_late = true;
     }
 
     fn write_copies<'a>(&mut self, durable: u64, copies: impl IntoIterator<Item = Copied<'a>>) -> Result<u64, AppendError> {

@@ -9,6 +9,7 @@
 //! - `copies`: batches of another journal, written again in this one.
 //! - `scan`: what a folder's segments prove together; where damage ends and the torn tail begins.
 //! - `recovery`: reads, replays, cuts, and hands out a journal that may be written.
+//! - `padding`: what lies between frames.
 //! - `writer`: one positional write and one sync for each batch.
 //!
 //! The byte layout and the rules of recovery, with their reasons, are in `docs/journal-format.md`.
@@ -17,6 +18,7 @@ mod copies;
 mod cursor;
 mod frame;
 mod options;
+mod padding;
 mod reach;
 mod reader;
 mod recovery;

@@ -45,6 +45,8 @@ pub struct Recovery {
     id: JournalId,
     scan: Scan,
     epoch_min: u32,
+    /// What the seal of this start tells; mostly nothing.
+    tells: Vec<u8>,
 }
 
 impl Recovery {
@@ -66,12 +68,20 @@ impl Recovery {
             (None, Some(Ok(reach))) => reach.missing(&scan.chain),
             (None, None) => None,
         };
-        Ok((Recovery { storage, id, scan, epoch_min: 0 }, damage))
+        Ok((Recovery { storage, id, scan, epoch_min: 0, tells: Vec::new() }, damage))
     }
 
     /// The frames that are kept, in order.
     pub fn frames(&self) -> &[FrameRef] {
         &self.scan.chain
+    }
+
+    pub(super) fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+
+    pub(super) fn id(&self) -> JournalId {
+        self.id
     }
 
     /// What was found.
@@ -107,6 +117,11 @@ impl Recovery {
     /// other one still tells.
     pub fn raise_epoch(&mut self, epoch_min: u32) {
         self.epoch_min = epoch_min;
+    }
+
+    /// The seal of this start tells one thing, in the form of a payload.
+    pub(crate) fn tell(&mut self, tells: Vec<u8>) {
+        self.tells = tells;
     }
 
     /// The highest epoch that is kept.
@@ -153,7 +168,7 @@ impl Recovery {
     /// The epoch of the start that this recovery belongs to: one more than the highest that is kept. The seal of every
     /// start is durable before anything is served, so no epoch is ever used by two starts, and an entry that was decided
     /// and lost never shares its position with another.
-    fn epoch(&self) -> u32 {
+    pub(crate) fn epoch(&self) -> u32 {
         self.last_epoch().saturating_add(1).max(self.epoch_min)
     }
 
@@ -175,6 +190,7 @@ impl Recovery {
         let mut batch = self.scan.last_batch();
         if let Some(epoch) = adopted {
             buffer.clear();
+            buffer.extend(&self.tells, u32::from(!self.tells.is_empty()));
             let (bytes, sealed) = buffer.seal(Header::of(segment, batch + 1, batch, crc, epoch), self.id);
             head.extend_from_slice(bytes);
             (batch, crc) = (batch + 1, sealed);

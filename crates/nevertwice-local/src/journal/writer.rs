@@ -45,6 +45,8 @@ pub struct Journal {
     storage: Arc<dyn Storage>,
     #[cfg(feature = "mutants")]
     skips_syncs: bool,
+    #[cfg(feature = "mutants")]
+    pub(super) syncs_late: bool,
 }
 
 /// What others may know of the writer.
@@ -104,6 +106,8 @@ impl Journal {
             storage,
             #[cfg(feature = "mutants")]
             skips_syncs: false,
+            #[cfg(feature = "mutants")]
+            syncs_late: false,
         })
     }
 
@@ -205,8 +209,15 @@ impl Journal {
     /// Ends the journal with a seal: an empty batch, which names the one before it durable. So damage to that one
     /// is found at the next start, where it would pass for a torn tail otherwise. Then it is written down how far the
     /// journal reaches.
-    pub fn close(mut self) -> Result<(), AppendError> {
-        let batch = self.append(&mut FrameBuffer::new())?;
+    pub fn close(self) -> Result<(), AppendError> {
+        self.close_with(&[])
+    }
+
+    /// The same with a seal that tells one thing.
+    pub(super) fn close_with(mut self, tells: &[u8]) -> Result<(), AppendError> {
+        let mut seal = FrameBuffer::new();
+        seal.extend(tells, u32::from(!tells.is_empty()));
+        let batch = self.append(&mut seal)?;
         Reach(batch).write(self.storage.as_ref()).map_err(AppendError::Failed)
     }
 }

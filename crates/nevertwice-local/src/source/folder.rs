@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use super::pull::{Listing, Note, Piece, Pull, Pulled, SnapshotExtent, Source, SourceError};
+use crate::audit::Trail;
 use crate::error::OpenError;
 use crate::folder::{JournalId, inspect_marker, read_note};
 use crate::journal::{Extent, Floor, FrameRef, Recovery};
+use crate::restore::read_trail;
 use crate::snapshot;
 use crate::storage::Storage;
 
-/// How much of a snapshot is read at once.
-const PIECE_BYTES: usize = 4 << 20;
+/// How much of a snapshot or of the audit is read at once.
+pub(crate) const PIECE_BYTES: usize = 4 << 20;
 
 /// A stopped or copied folder. Nothing is changed in it.
 pub struct FolderSource {
@@ -18,6 +20,7 @@ pub struct FolderSource {
     id: JournalId,
     notes: Vec<String>,
     recovery: Recovery,
+    trail: Trail,
 }
 
 impl FolderSource {
@@ -30,7 +33,12 @@ impl FolderSource {
         let newest = snapshot::newest(storage.as_ref(), id)?.0;
         let floor = newest.map_or(Floor::default(), |verified| verified.floor);
         let recovery = Recovery::scan(Arc::clone(&storage), id, floor)?;
-        Ok(FolderSource { storage, id, notes: notes.iter().map(|name| (*name).to_owned()).collect(), recovery })
+        let (trail, fault) = read_trail(&storage, id, &recovery)?;
+        if let Some(fault) = fault {
+            return Err(fault.into());
+        }
+        recovery.replay(trail.cursor(), |frame| trail.take(frame))??;
+        Ok(FolderSource { storage, id, notes: notes.iter().map(|name| (*name).to_owned()).collect(), recovery, trail })
     }
 
     fn frames(&self) -> &[FrameRef] {
@@ -84,6 +92,10 @@ impl Source for FolderSource {
             if frames.len() < pull.bytes_max { Ok(()) } else { Err(()) }
         })?;
         Ok(Pulled { durable, frames })
+    }
+
+    fn audit(&mut self, after: u64) -> Result<Vec<u8>, SourceError> {
+        Ok(self.trail.frames_after(after, PIECE_BYTES)?)
     }
 
     fn snapshot(&mut self, batch: u64, from: u64) -> Result<Piece, SourceError> {

@@ -13,5 +13,5 @@ mod pull;
 
 pub(crate) use fetch::fetch_snapshot;
 pub use folder::FolderSource;
-pub(crate) use folder::{notes, piece, snapshots};
+pub(crate) use folder::{PIECE_BYTES, notes, piece, snapshots};
 pub use pull::{Listing, Note, Piece, Pull, Pulled, SnapshotExtent, Source, SourceError};

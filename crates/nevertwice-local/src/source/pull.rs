@@ -98,6 +98,8 @@ pub enum SourceError {
     NoSnapshot,
     /// As many readers have a name there as may.
     ReadersFull,
+    /// What operators did is not given there: an older version runs.
+    NoAudit,
     /// Nobody answered, or not in time; asking again later may help.
     Unreachable(String),
     /// Whoever answered refuses, for good.
@@ -115,6 +117,7 @@ impl fmt::Display for SourceError {
             SourceError::Differs => f.write_str("the journal there is another history than the copy here"),
             SourceError::NoSnapshot => f.write_str("the snapshot is not there any more"),
             SourceError::ReadersFull => f.write_str("as many readers have a name there as may"),
+            SourceError::NoAudit => f.write_str("what operators did is not given there"),
             SourceError::Unreachable(what) => write!(f, "there is no answer: {what}"),
             SourceError::Refused(what) => f.write_str(what),
             SourceError::Bad(what) => write!(f, "what came is not what a journal has: {what}"),
@@ -164,6 +167,10 @@ pub trait Source: Send {
     fn waits(&self) -> bool {
         false
     }
+
+    /// What operators did, from the first frame of the audit on that begins after that batch or a later one: frames one behind the
+    /// other, without padding, as many as the source likes to give at once. None: it knows of nothing later.
+    fn audit(&mut self, after: u64) -> Result<Vec<u8>, SourceError>;
 
     /// The bytes of the snapshot after `batch`, from `from` on: as many as the source likes to give at once.
     fn snapshot(&mut self, batch: u64, from: u64) -> Result<Piece, SourceError>;

@@ -58,6 +58,7 @@ impl Applier {
                         facts.push(entry);
                     }
                 })?;
+                facts.push_folders(frame.payload);
                 if self.trail.hear(frame.batch, facts) {
                     // Nobody writes it while the copy ends; the next start finds it in the journal.
                     drop(self.wishes.send(Wish::Audit));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::error::CopyError;
 use super::following::{Following, Place};
-use crate::audit::{Trail, is_audit};
+use crate::audit::{FrameWriter, Trail, fetch_audit, is_audit};
 use crate::chance::{Chance, draw_seed};
 use crate::error::{Damage, IoFailure, OpenError};
 use crate::folder::{JournalId, draw_id, folder_id, remove_if_there, write_marker_of, write_small};
@@ -19,6 +19,9 @@ use crate::storage::{CLAIM_FILE, Storage};
 const PULL_BYTES: usize = 4 << 20;
 /// After so many bytes the place is written down again: so much is read twice at most after a crash.
 const PLACE_EVERY_BYTES: u64 = 64 << 20;
+
+/// A file of the audit that came with a snapshot is not begun over this length.
+const AUDIT_FILE_BYTES: u64 = 64 << 20;
 
 /// Who asks, and how long he waits for the first batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,6 +134,9 @@ impl JournalCopy {
                 (journal, States::new(draw_seed(chance)?), Place { batch: 0, crc: Some(0) })
             }
         };
+        if journal.durable() > 0 {
+            install_audit(storage, source, listing.id, id, &states, journal.durable())?;
+        }
         for note in listing.notes.iter().filter(|note| crate::backup::is_note(&note.name)) {
             write_small(storage.as_ref(), &note.name, &note.bytes)?;
         }
@@ -151,6 +157,16 @@ impl JournalCopy {
             bytes_since_place: 0,
         };
         Ok(Begun { copy, states, trail })
+    }
+
+    /// The same with a planted bug.
+    #[cfg(feature = "mutants")]
+    #[must_use]
+    pub fn with(mut self, mutant: Option<crate::Mutant>) -> JournalCopy {
+        if mutant == Some(crate::Mutant::EarlyConfirmation) {
+            self.journal.sync_copies_late();
+        }
+        self
     }
 
     /// Reads what is durable here.
@@ -279,6 +295,23 @@ fn install_snapshot(
     snapshot::copy(storage.as_ref(), listing.id, batch, storage, id, floor)?.map_err(bad)?;
     let states = States::load(storage.as_ref(), id, batch, draw_seed(chance)?)?.map_err(bad)?;
     Ok((journal, states, Place { batch: batch - 1, crc: Some(first.crc_before) }))
+}
+
+/// What operators did up to the snapshot, which the batches after it do not tell.
+fn install_audit(
+    storage: &Arc<dyn Storage>,
+    source: &mut dyn Source,
+    source_id: JournalId,
+    id: JournalId,
+    states: &States,
+    batch: u64,
+) -> Result<(), CopyError> {
+    let writer = FrameWriter::after(Arc::clone(storage), id, AUDIT_FILE_BYTES, 0, 0);
+    let copied = fetch_audit(source, source_id, writer, states, batch, &mut |_| {})?;
+    if copied.is_none() {
+        tracing::warn!(batch, "the source does not give its audit: what operators did before this batch is not in the copy's");
+    }
+    Ok(())
 }
 
 /// Removes what an earlier copy left.

@@ -185,7 +185,7 @@ impl Follower {
     fn set_to_work(&self, Begun { copy, states, trail }: Begun) -> Result<Working, IoFailure> {
         let reader = copy.reader();
         let readers = Arc::new(Readers::new(self.options.local.reader_lease_ms));
-        let feed = Arc::new(JournalFeed::new(reader.clone(), copy.epoch(), Arc::clone(&self.clock), readers));
+        let feed = Arc::new(JournalFeed::new(reader.clone(), trail.clone(), copy.epoch(), Arc::clone(&self.clock), readers));
         let (bytes_since, keep_from) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(copy.keep_from())));
         let stopping = Arc::new(AtomicBool::new(false));
         let (wishes, wished) = channel();

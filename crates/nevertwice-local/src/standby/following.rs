@@ -43,12 +43,16 @@ impl Following {
 
     /// Writes it, whole or not at all.
     pub(crate) fn write(&self, storage: &dyn Storage) -> Result<(), IoFailure> {
+        write_small(storage, NAME, self.text().as_bytes())
+    }
+
+    fn text(&self) -> String {
         let place = match self.behind {
             Some(Place { batch, crc: Some(crc) }) => format!("behind {batch} crc {crc:08x}"),
             Some(Place { batch, crc: None }) => format!("behind {batch}"),
             None => "unfinished".to_owned(),
         };
-        write_small(storage, NAME, format!("{FIRST_LINE}\nformat {FORMAT}\njournal {}\n{place}\n", self.journal).as_bytes())
+        format!("{FIRST_LINE}\nformat {FORMAT}\njournal {}\n{place}\n", self.journal)
     }
 
     /// What it says; none in a folder that is no standby's.
@@ -62,7 +66,8 @@ impl Following {
             Some((format, _)) if format > FORMAT => {
                 Err(OpenError::TooNew { what: "the file `following`", found: format, supported: FORMAT })
             }
-            Some((_, Some(following))) => Ok(Some(following)),
+            // Signs, capitals, further lines: none of it was written by this program.
+            Some((_, Some(following))) if following.text().as_bytes() == bytes => Ok(Some(following)),
             _ => Err(OpenError::NotServable { what: format!("its file {NAME:?} cannot be read") }),
         }
     }

@@ -4,7 +4,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
-use nevertwice_api::{Answer, Backend, BackendStatus, BoxFuture, Failure, Health, History, Level, Levels, Observer, Reading, Request};
+use nevertwice_api::{
+    Answer, Backend, BackendStatus, BoxFuture, Failure, FolderAsker, Health, History, Level, Levels, Observer, Reading, Request,
+};
 use nevertwice_core::{Position, Query, ShardId, StateHash};
 use tokio::sync::oneshot;
 
@@ -160,11 +162,11 @@ impl Standby {
     }
 
     /// Stops following, and becomes the backend that decides, in an epoch that nobody can have used. It blocks while the folder
-    /// is recovered. Once it was promoted it says so again.
+    /// is recovered. Once it was promoted it says so again. The audit tells who asked for it.
     ///
     /// # Errors
     /// If there is no finished copy, or the folder cannot be served; it does not follow any more then.
-    pub fn promote(&self) -> Result<&(Arc<LocalBackend>, RestoreReport), OpenError> {
+    pub fn promote(&self, asker: Option<&FolderAsker>) -> Result<&(Arc<LocalBackend>, RestoreReport), OpenError> {
         let mut running = self.running();
         if let Some(promoted) = self.promoted.get() {
             return Ok(promoted);
@@ -172,7 +174,7 @@ impl Standby {
         self.end(&mut running);
         let storage = Arc::clone(&self.storage);
         let (clock, observer) = (Arc::clone(&self.clock), Arc::clone(&self.observer));
-        let (backend, report) = LocalBackend::open(storage, clock, observer, &self.options.local)?;
+        let (backend, report) = LocalBackend::promote(storage, clock, observer, &self.options.local, asker)?;
         tracing::warn!(batch = report.journal.last_batch, epoch = backend.epoch(), "promoted: this server decides from now on");
         Ok(self.promoted.get_or_init(|| (Arc::new(backend), report)))
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use nevertwice_api::{AUDIT_PAGE_MAX, AuditAsk, AuditPage, Backend, ErrorCode, History, HistoryFailure, NoObserver};
+use nevertwice_api::{AUDIT_PAGE_MAX, AuditAsk, AuditPage, Backend, ErrorCode, Fact, History, HistoryFailure, NoObserver};
 use nevertwice_core::{Before, Entry, Freeze, InstrumentState, Reprice, Side, Unfreeze};
 use nevertwice_local::error::OpenError;
 use nevertwice_local::inspect::Inspection;
@@ -26,7 +26,8 @@ pub(crate) fn audit_of(storage: &MemoryStorage) -> (Vec<Entry>, Option<String>) 
 fn all(mut page: impl FnMut(&AuditAsk) -> AuditPage) -> Vec<Entry> {
     let (mut entries, mut asked) = (Vec::new(), AuditAsk::default());
     loop {
-        let AuditPage { entries: more, next, .. } = page(&asked);
+        let AuditPage { facts, next, .. } = page(&asked);
+        let more: Vec<Entry> = facts.iter().filter_map(Fact::entry).cloned().collect();
         assert!(more.len() <= AUDIT_PAGE_MAX);
         entries.extend(more);
         match next {
@@ -40,19 +41,19 @@ fn history(backend: &LocalBackend) -> Arc<dyn History> {
     backend.history().expect("a local backend has one")
 }
 
-fn running(backend: &LocalBackend) -> Vec<Entry> {
+pub(crate) fn running(backend: &LocalBackend) -> Vec<Entry> {
     let history = history(backend);
     all(|asked| history.audit(asked).unwrap())
 }
 
-fn names(storage: &MemoryStorage, is: fn(&str) -> bool) -> Vec<String> {
+pub(crate) fn names(storage: &MemoryStorage, is: fn(&str) -> bool) -> Vec<String> {
     let mut names: Vec<String> = storage.list().unwrap().into_iter().filter(|name| is(name)).collect();
     names.sort_unstable();
     names
 }
 
 /// Sends all, with a snapshot after every so many, and tells which entries are the operators'.
-fn run(backend: &LocalBackend, requests: &[nevertwice_api::Request], every: usize) -> Vec<Entry> {
+pub(crate) fn run(backend: &LocalBackend, requests: &[nevertwice_api::Request], every: usize) -> Vec<Entry> {
     let mut entries = Vec::new();
     for (number, request) in requests.iter().enumerate() {
         if let nevertwice_core::Decision::Accepted(entry) = submit(backend, request).unwrap().decision
@@ -244,8 +245,9 @@ fn a_page_is_bounded_and_goes_on_where_it_ended_even_after_a_restart() {
             }
         }
         let page = history(&backend).audit(&asked).unwrap();
-        assert_eq!(page.entries.len(), if life == 3 { expected.len() - found.len() } else { (expected.len() - found.len()).min(100) });
-        found.extend(page.entries);
+        let page_entries: Vec<Entry> = page.facts.iter().filter_map(Fact::entry).cloned().collect();
+        assert_eq!(page_entries.len(), if life == 3 { expected.len() - found.len() } else { (expected.len() - found.len()).min(100) });
+        found.extend(page_entries);
         // Where nothing follows, a reader begins again from the place that he knows.
         asked.cursor = page.next.or(asked.cursor);
         if page.next.is_none() {
@@ -358,8 +360,8 @@ fn audit_up_to_damage(storage: &MemoryStorage) -> (Vec<Entry>, Option<String>) {
     let (mut entries, mut asked) = (Vec::new(), AuditAsk::default());
     loop {
         match audit.page(&asked) {
-            Ok(AuditPage { entries: more, next, .. }) => {
-                entries.extend(more);
+            Ok(AuditPage { facts, next, .. }) => {
+                entries.extend(facts.iter().filter_map(Fact::entry).cloned());
                 match next {
                     Some(next) => asked.cursor = Some(next),
                     None => return (entries, fault),

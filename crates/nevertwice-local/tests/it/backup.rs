@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nevertwice_api::{Backend, ErrorCode};
 use nevertwice_core::{Decision, Entry, ShardId, Side, State};
-use nevertwice_local::backup::{BackupError, BackupReader, BackupReport, Goal, Manifest, Restored, ShardAt, back_up, restore_to};
+use nevertwice_local::backup::{BackupError, BackupReader, BackupReport, Goal, Manifest, Restored, ShardAt, Target, back_up, restore_to};
 use nevertwice_local::error::OpenError;
 use nevertwice_local::feed::{FeedSource, JournalHost};
 use nevertwice_local::inspect::Inspection;
@@ -16,7 +16,7 @@ use nevertwice_testkit::storage::MemoryStorage;
 
 use crate::commands::{START_MS, Twin, accepted, market, name, open, open_at, order, request, small_options, submit, wait, workload};
 
-const SMALL: JournalOptions = JournalOptions { segment_bytes: 64 << 10, segments_ahead: 0 };
+pub(crate) const SMALL: JournalOptions = JournalOptions { segment_bytes: 64 << 10, segments_ahead: 0 };
 
 fn back_up_from(source: &mut dyn Source, folder: &MemoryStorage) -> Result<BackupReport, BackupError> {
     back_up(Arc::new(folder.clone()), source, "backup", &mut |_| {})
@@ -26,12 +26,17 @@ fn back_up_running(backend: &LocalBackend, folder: &MemoryStorage) -> BackupRepo
     back_up_from(&mut FeedSource(backend.feed().unwrap()), folder).unwrap()
 }
 
+/// A folder to restore into.
+pub(crate) fn into<'a>(target: &MemoryStorage, options: &'a JournalOptions) -> Target<'a> {
+    Target { storage: Arc::new(target.clone()), options, at_ms: START_MS, without_audit: false }
+}
+
 fn reader(folder: &MemoryStorage) -> BackupReader {
     BackupReader::open(Arc::new(folder.clone())).unwrap()
 }
 
 fn restore(folder: &MemoryStorage, goal: &Goal, target: &MemoryStorage) -> Result<Restored, BackupError> {
-    restore_to(&reader(folder), goal, Some((Arc::new(target.clone()), &SMALL)), &mut |_| {})
+    restore_to(&reader(folder), goal, Some(into(target, &SMALL)), &mut |_| {})
 }
 
 /// Where the twin's shards are; those that nobody opened are not there.

@@ -1,6 +1,7 @@
 //! The integration tests of the in-process backend, one binary.
 
 mod audit;
+mod audit_copies;
 mod backend;
 mod backend_crash;
 mod backend_faults;
@@ -8,6 +9,7 @@ mod backend_snapshots;
 mod backup;
 mod commands;
 mod conformance;
+mod damage;
 mod follow;
 mod journal_crash;
 mod journal_damage;

@@ -307,7 +307,7 @@ fn what_was_told_to_be_replicated_outlives_the_primary_whenever_it_is_killed() {
             drop(standby);
             Arc::new(open(&after).unwrap().0)
         } else {
-            Arc::clone(&standby.promote().unwrap().0)
+            Arc::clone(&standby.promote(None).unwrap().0)
         };
         for (request, answer) in told {
             let (Decision::Accepted(entry) | Decision::Replayed(entry)) = answer.decision else { continue };

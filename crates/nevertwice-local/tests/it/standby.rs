@@ -118,6 +118,10 @@ impl<S: Source> Source for Unsteady<S> {
         }
     }
 
+    fn audit(&mut self, after: u64) -> Result<Vec<u8>, SourceError> {
+        self.0.audit(after)
+    }
+
     fn snapshot(&mut self, batch: u64, from: u64) -> Result<Piece, SourceError> {
         let mut piece = self.0.snapshot(batch, from)?;
         piece.piece.truncate(1 + self.1.below(500) as usize);
@@ -292,7 +296,7 @@ fn a_standby_follows_in_threads_of_its_own_decides_nothing_and_is_promoted() {
     assert_eq!(wait(read), Err(Failure::StandbyFollows));
 
     let old_epoch = backend.epoch();
-    let (promoted, report) = standby.promote().unwrap();
+    let (promoted, report) = standby.promote(None).unwrap();
     assert!(report.followed.is_some() && promoted.epoch().is_multiple_of(1_000) && promoted.epoch() > old_epoch);
     assert_eq!(now(promoted), now(&backend));
     for (asked, entry) in made {
@@ -305,7 +309,7 @@ fn a_standby_follows_in_threads_of_its_own_decides_nothing_and_is_promoted() {
     let here = accepted(submit(&backend, &fresh));
     assert_eq!(there.position.seq, here.position.seq);
     assert_ne!(there.position, here.position, "the old primary's positions are others");
-    assert_eq!(standby.promote().unwrap().0.epoch(), promoted.epoch(), "once");
+    assert_eq!(standby.promote(None).unwrap().0.epoch(), promoted.epoch(), "once");
     let epoch = promoted.epoch();
     drop(standby);
     let (again, report) = open_at(&folder, &small, START_MS).unwrap();
@@ -362,5 +366,5 @@ fn a_standby_begins_anew_where_the_source_has_pruned_and_stops_where_it_differs(
     eventually("it says so", || standby.status().phase == Some(Phase::Differs));
     assert!(standby.status().trouble.is_some_and(|trouble| trouble.contains("another history")));
     // What it has is still there, and an operator may want it.
-    assert_eq!(now(&standby.promote().unwrap().0), now(&backend));
+    assert_eq!(now(&standby.promote(None).unwrap().0), now(&backend));
 }

@@ -1,7 +1,7 @@
 //! What can be set, its default, and what it means: one list, from which the docs are made.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use nevertwice_api::Level;
 use nevertwice_local::KEYS_FOLDER;
@@ -12,6 +12,7 @@ use super::{KeysStore, Networks, Secret, Shards};
 use crate::access::JwtAlgorithms;
 use crate::app::Limits;
 use crate::limits::{Bounds, LimiterOptions, Rate, TurnsOptions};
+use crate::{person_secret, secret_file};
 
 /// A setting, for the docs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -198,7 +199,7 @@ impl Config {
     /// Where the secret of persons is: beside the data folder, never in it.
     #[must_use]
     pub fn person_key_path(&self) -> PathBuf {
-        self.person_key_file.clone().unwrap_or_else(|| beside(&self.data, ".key"))
+        self.person_key_file.clone().unwrap_or_else(|| person_secret::path_of(&self.data))
     }
 
     /// Where the local store of keys is: a folder in the data folder, with a journal of its own.
@@ -210,7 +211,7 @@ impl Config {
     /// Where the secret of the local store of keys is: beside the data folder, never in it.
     #[must_use]
     pub fn keys_secret_path(&self) -> PathBuf {
-        self.keys_secret_file.clone().unwrap_or_else(|| beside(&self.data, "-keys.key"))
+        self.keys_secret_file.clone().unwrap_or_else(|| secret_file::beside(&self.data, "-keys.key"))
     }
 
     pub(crate) fn limiter(&self) -> LimiterOptions {
@@ -245,13 +246,4 @@ impl Config {
             answer_deadline: Duration::from_millis(self.answer_deadline_ms),
         }
     }
-}
-
-/// A path with that at the end of its name.
-fn beside(folder: &Path, end: &str) -> PathBuf {
-    // Without a slash at its end.
-    let folder: PathBuf = folder.components().collect();
-    let mut path = folder.into_os_string();
-    path.push(end);
-    PathBuf::from(path)
 }

@@ -33,7 +33,7 @@ pub(crate) async fn audit(call: Box<Call>) -> Result<Reply, Refusal> {
     };
     let history = history(&call.app)?;
     let page = blocking(move || history.audit(&asked)).await?;
-    let facts = page.entries.iter().filter_map(wire::AuditFact::of).collect();
+    let facts = page.facts.iter().filter_map(wire::AuditFact::of).collect();
     let next = page.next.map(|next| next.to_string());
     Reply::read(&wire::AuditPage { facts, next, begins_after: page.begins_after, is_whole: page.is_whole })
 }

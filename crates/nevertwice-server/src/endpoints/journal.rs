@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use nevertwice_api::ErrorCode;
 use nevertwice_api::wire::{JournalListing, JournalNote, JournalReader, JournalSegment, JournalSnapshot};
+use nevertwice_local::error::OpenError;
 use nevertwice_local::feed::JournalFeed;
 use nevertwice_local::source::{Listing, Pull, SourceError};
 use tokio::time::{Duration, Instant, timeout_at};
@@ -63,6 +64,14 @@ pub(crate) async fn batches(call: Box<Call>) -> Result<Reply, Refusal> {
         // Nothing yet: until there is, or to say again that somebody is there.
         let _came = timeout_at(until.min(now + LOOK_UP), feed.beyond(pull.after)).await;
     }
+}
+
+pub(crate) async fn audit(call: Box<Call>) -> Result<Reply, Refusal> {
+    let after = call.parameters(&["after"])?.number("after")?.unwrap_or(0);
+    let feed = feed(&call.app)?;
+    let durable = feed.durable();
+    let frames = blocking(&call.app, move || feed.audit(after)).await?;
+    Ok(Reply::bytes(frames, BATCH_HEADER, durable))
 }
 
 pub(crate) async fn snapshot(call: Box<Call>) -> Result<Reply, Refusal> {
@@ -139,6 +148,14 @@ fn refuse(error: SourceError) -> Refusal {
             "As many readers of the journal have a name as may",
             "Stop one that is not needed, and ask again in a minute",
         ),
+        SourceError::Open(OpenError::Audit { what }) => {
+            tracing::error!(what, "the audit could not be read for a copy");
+            Refusal::new(
+                ErrorCode::HistoryDamaged,
+                format!("The audit can't be copied: {what}"),
+                "Restore the files of the audit from a copy",
+            )
+        }
         error => {
             tracing::error!(%error, "the journal could not be read for a copy");
             Refusal::internal("a journal that can't be read")

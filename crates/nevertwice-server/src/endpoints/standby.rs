@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use nevertwice_api::ErrorCode;
 use nevertwice_api::wire::{Promote, Promoted, Standby as Shown, StandbyShard};
-use nevertwice_core::{Position, ShardId};
+use nevertwice_api::{ErrorCode, FolderAsker};
+use nevertwice_core::{Intent, Position, ShardId};
 use nevertwice_local::backup::ShardAt;
 use nevertwice_local::standby::{Phase, Standby};
 
@@ -45,20 +45,21 @@ pub(crate) async fn promote(call: Box<Call>) -> Result<Reply, Refusal> {
     let call = call.command().await?;
     let Promote {} = call.body()?;
     let standby = standby(&call.app)?;
+    let Intent { principal, key, .. } = call.intent(&["promote_standby"])?;
+    let asker = call.origin.as_deref().map(|origin| FolderAsker { origin: origin.clone(), principal, key });
     // It goes on whatever becomes of who asked: a promotion that was begun is not left half done.
     let promotion = async move {
-        let task = tokio::task::spawn_blocking(move || become_primary(&standby));
+        let task = tokio::task::spawn_blocking(move || become_primary(&standby, asker.as_ref()));
         task.await.map_err(|_| Refusal::internal("a promotion that panicked"))?
     };
     let promoted = call.app.see_through(promotion).await?;
-    // It is no entry of any shard, so the log is where it is told.
     tracing::warn!(who = call.caller.name.as_str(), from = %call.caller.peer, epoch = promoted.epoch, replayed = promoted.replayed, "promoted");
     Reply::command(&promoted, StatusCode::OK, promoted.replayed)
 }
 
-fn become_primary(standby: &Standby) -> Result<Promoted, Refusal> {
+fn become_primary(standby: &Standby, asker: Option<&FolderAsker>) -> Result<Promoted, Refusal> {
     let replayed = standby.promoted().is_some();
-    let (backend, report) = standby.promote().map_err(|error| {
+    let (backend, report) = standby.promote(asker).map_err(|error| {
         Refusal::with_detail(
             ErrorCode::StandbyFollows,
             format!("The standby could not be promoted: {error}. It does not follow any more, and decides nothing. Look at its log, and start it again."),

@@ -94,6 +94,15 @@ impl Source for Remote {
         true
     }
 
+    fn audit(&mut self, after: u64) -> Result<Vec<u8>, SourceError> {
+        match self.ask(Ask::get(&format!("/v1/journal/audit?after={after}"))) {
+            Ok((_, body)) => Ok(body.into()),
+            // A version from before this route.
+            Err(RemoteError::Refused(problem)) if problem.code.parse() == Ok(ErrorCode::RouteUnknown) => Err(SourceError::NoAudit),
+            Err(error) => Err(source_error(error)),
+        }
+    }
+
     fn snapshot(&mut self, batch: u64, from: u64) -> Result<Piece, SourceError> {
         let (headers, body) = self.get(&format!("/v1/journal/snapshots/{batch}?from={from}"), Duration::ZERO)?;
         Ok(Piece { bytes: number(&headers, BYTES_HEADER)?, piece: body.into() })

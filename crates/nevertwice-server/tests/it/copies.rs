@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use nevertwice_api::AuditAsk;
+use nevertwice_api::wire::AuditFact;
 use nevertwice_local::backup::{BackupReport, back_up};
+use nevertwice_local::inspect::Inspection;
 use nevertwice_local::journal::FrameStream;
 use nevertwice_local::source::{Pull, Source, SourceError};
 use nevertwice_server::config::Secret;
@@ -115,6 +118,8 @@ async fn what_is_asked_badly_is_refused() {
         ("/v1/journal/batches?after=1&crc=00000000&confirmed=2&reader=a", "query_invalid"),
         ("/v1/journal/batches?after=18446744073709551615", "history_differs"),
         ("/v1/journal/batches?after=1000", "history_differs"),
+        ("/v1/journal/audit?after=-1", "query_invalid"),
+        ("/v1/journal/audit?from=1", "query_invalid"),
         ("/v1/journal/snapshots/1", "snapshot_unknown"),
         ("/v1/journal/snapshots/x", "snapshot_unknown"),
         ("/v1/journal/snapshots/1?from=-1", "query_invalid"),
@@ -155,8 +160,16 @@ async fn what_was_pruned_is_said_and_its_snapshot_is_there() {
     let end = beside(remote(&house, None), move |remote| remote.snapshot(batch, bytes)).await.expect("it is there");
     assert!(end.piece.is_empty());
     let folder = MemoryStorage::new(1);
+    let copied = folder.clone();
     let made = beside(remote(&house, None), move |remote| back_up(Arc::new(folder), remote, "test", &mut |_| {})).await;
     assert_eq!(made.expect("it is made").manifest.snapshots.len(), 1);
+    // What operators did before that snapshot came along.
+    let audit = house.get("/v1/audit").await.json();
+    let facts: Vec<Value> = audit["facts"].as_array().cloned().expect("a list");
+    let (inspected, fault) = Inspection::open(Arc::new(copied)).expect("a folder").audit().expect("an audit");
+    let page = inspected.page(&AuditAsk::default()).expect("a page");
+    let shown = page.facts.iter().filter_map(AuditFact::of).map(|fact| serde_json::to_value(fact).expect("JSON"));
+    assert_eq!((shown.collect::<Vec<_>>(), page.begins_after, fault), (facts, 0, None));
 }
 
 #[tokio::test]

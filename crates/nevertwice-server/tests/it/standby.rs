@@ -180,6 +180,16 @@ async fn a_promoted_standby_replays_what_it_has_and_decides_from_then_on() {
 
     assert_eq!(annex.get("/readyz").await.status, 200);
     assert_eq!(annex.get("/v1/standby").await.json()["phase"], "promoted");
+    // The audit is that of the old server, and tells of the promotion, once.
+    let (old, new) = (house.get("/v1/audit").await.json(), annex.get("/v1/audit").await.json());
+    let facts = |page: &Value| page["facts"].as_array().cloned().expect("a list");
+    assert!(facts(&new).starts_with(&facts(&old)) && facts(&old).len() > 3);
+    let [promotion] = facts(&new).split_off(facts(&old).len()).try_into().expect("one thing more");
+    assert_eq!((&promotion["command"], &promotion["key"]), (&json!("promote_standby"), &json!("p")));
+    assert_eq!((&promotion["origin"]["name"], &promotion["origin"]["address"]), (&json!("local"), &json!("127.0.0.1")));
+    assert_eq!((&promotion["before"]["batch"], &promotion["before"]["shards"]), (&told["batch"], &told["shards"]));
+    assert_eq!((&promotion["before"]["epoch"], &promotion["after"]["epoch"]), (&json!(house.backend.epoch()), &told["epoch"]));
+    assert_eq!(facts(&annex.get("/v1/audit?shard=market/wc").await.json()), facts(&house.get("/v1/audit?shard=market/wc").await.json()));
     let retried = annex.send(buying("1")).await;
     assert_eq!((retried.status, &retried.json()["result"]), (200, &first));
     let retried = annex.send(Ask::post("/v1/sales/final/bookings", "b", r#"{"code":"A1","level":"north"}"#)).await;

@@ -64,6 +64,14 @@ counts! {
     judged,
     /// Entries of intents that had been given up, after a clock was set back over a restart: a known limit.
     late_copies,
+    /// Standbys that were promoted after their primaries were lost.
+    promotions,
+    /// Answers at the level `replicated` before that.
+    replicated,
+    /// Deaths of standbys.
+    standby_deaths,
+    /// Entries that were told as `journaled` alone and that a promoted standby lacks.
+    lacking,
     /// Virtual time, in milliseconds.
     virtual_ms,
 }

@@ -11,6 +11,7 @@ use super::counts::Counts;
 use super::desk::DeskState;
 use super::event::Event;
 use super::intent::{Intent, Outcome, Visit};
+use crate::failover::Scene;
 use crate::finding::Finding;
 use crate::follower::Follower;
 use crate::gateway::Payment;
@@ -103,12 +104,24 @@ impl World {
         let runtime = runtime.expect("a runtime without threads and sockets can be made");
         let mut world = Self::new(plan, trace);
         let ended = runtime.block_on(tokio::task::coop::unconstrained(world.live()));
-        let judged = ended.and_then(|()| judge::judge(&mut world));
+        let judged = ended.and_then(|()| judge::judge(&mut world)).and_then(|()| world.lose_primaries());
         if let Err(finding) = &judged {
             world.trace.line(world.now_us, || format!("FOUND: {finding}"));
         }
         world.tally();
         (judged.map(|()| world.counts.clone()), world.trace)
+    }
+
+    /// The second chapter of a seed that has one.
+    fn lose_primaries(&mut self) -> Result<(), Finding> {
+        for failover in &self.plan.failovers {
+            let tally = Scene::play(failover, &mut self.trace)?;
+            self.counts.promotions += tally.promotions;
+            self.counts.replicated += tally.replicated;
+            self.counts.standby_deaths += tally.standby_deaths;
+            self.counts.lacking += tally.lacking;
+        }
+        Ok(())
     }
 
     fn new(plan: &Plan, trace: Trace) -> Self {

@@ -66,6 +66,14 @@ fn load(serving: &Serving, worker: usize, stop: &AtomicBool, answered: &AtomicUs
     told
 }
 
+/// What the audit tells, in order.
+fn facts(arguments: &[&str], paths: &[(&str, &Path)]) -> Vec<Value> {
+    let output = nevertwice(arguments, paths);
+    assert!(output.status.success() && output.stderr.is_empty(), "it is whole: {}", told(&output));
+    let lines = String::from_utf8(output.stdout).expect("it is text");
+    lines.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect()
+}
+
 /// Lets so many more orders be answered.
 fn let_pass(answered: &AtomicUsize, more: usize) {
     let from = answered.load(Ordering::SeqCst);
@@ -100,6 +108,8 @@ fn the_folder_is_destroyed_under_load_and_what_the_backup_held_is_there_again() 
     }
     let last = nevertwice(&["backup", "--server", &url], &[("--to", &backup)]);
     let last = self::told(&last);
+    assert!(last.contains("with what operators did, from the first batch on"), "{last}");
+    let audit = facts(&["audit", "--json", "--server", &url], &[]);
     let_pass(&answered, 40);
     serving.kill();
     std::fs::remove_dir_all(&data).expect("the folder can be destroyed");
@@ -114,6 +124,10 @@ fn the_folder_is_destroyed_under_load_and_what_the_backup_held_is_there_again() 
     assert!(self::told(&dry).contains(&shard) && self::told(&dry).contains("nothing was written"), "{}", self::told(&dry));
     let output = nevertwice(&["restore", "--to-position", "latest"], &[("--from", &backup), ("--data", &restored)]);
     assert!(output.status.success() && self::told(&output).contains(&shard), "{}", self::told(&output));
+    let (mut found, expected) = (facts(&["audit", "--json"], &[("--data", &restored)]), audit.len());
+    let restoring = found.pop().expect("the restore is told");
+    assert_eq!((found, &restoring["command"]), (audit, &json!("restore_backup")), "who did what before is not gone");
+    assert!(self::told(&output).contains(&format!("{expected} things that operators did")), "{}", self::told(&output));
     let again = nevertwice(&["restore", "--to-position", "latest"], &[("--from", &backup), ("--data", &restored)]);
     assert!(!again.status.success() && self::told(&again).contains("data_folder_invalid"), "{}", self::told(&again));
     let verified = nevertwice(&["verify"], &[("--data", &restored)]);
@@ -231,6 +245,7 @@ fn a_standby_survives_kills_on_both_sides_and_what_it_had_is_replayed_once_it_is
     let_pass(&answered, 60);
     caught_up(&standby, &primary);
     let_pass(&answered, 60);
+    let audit = facts(&["audit", "--json", "--server", &format!("http://{}", primary.address)], &[]);
     // The server is lost for good, under load.
     let at = batch(&standby);
     primary.kill();
@@ -248,6 +263,17 @@ fn a_standby_survives_kills_on_both_sides_and_what_it_had_is_replayed_once_it_is
     let end = had.lines().find_map(|line| line.strip_prefix("market/wc at ")).expect("it names the shard");
     let end: u64 = end.split_once('-').expect("a position").1.parse().expect("a seq");
     assert!(at > 60 && end > 200, "{at} {end}");
+    // Who did what is there, with who promoted it.
+    let url = format!("http://{}", standby.address);
+    let mut found = facts(&["audit", "--json", "--server", &url], &[]);
+    let promotion = found.pop().expect("the promotion is told");
+    assert_eq!((found, &promotion["command"], &promotion["key"]), (audit, &json!("promote_standby"), &json!("promote")));
+    assert_eq!(
+        (&promotion["origin"]["name"], &promotion["after"]["epoch"].as_u64().map(|epoch| epoch % 1_000)),
+        (&json!("local"), &Some(0))
+    );
+    let shown = self::told(&nevertwice(&["audit", "--server", &url], &[]));
+    assert!(shown.contains("the folder promote_standby by local (operator) from 127.0.0.1 as"), "{shown}");
     let (mut replayed, mut missing) = (0, 0);
     for (key, first) in &told {
         let mut parts = key.split('-').skip(1).map(|part| part.parse().expect("a number"));

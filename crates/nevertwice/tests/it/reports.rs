@@ -11,6 +11,7 @@ use nevertwice_core::{
 use nevertwice_local::clock::SystemClock;
 use nevertwice_local::storage::FileStorage;
 use nevertwice_local::{LocalBackend, LocalOptions};
+use nevertwice_server::{note_person_secret, person_key_of};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -71,6 +72,41 @@ fn verify_says_which_shard_it_can_only_judge_from_its_records() {
         assert!(output.status.success() && text.ends_with("clean\n"), "{text}");
         assert_eq!(text.lines().any(|line| line == told), pruned, "{text}");
     }
+}
+
+#[test]
+fn verify_tells_a_note_of_the_person_key_that_is_damaged_or_of_another_key() {
+    let outer = TempDir::new().expect("a folder can be made");
+    let data = outer.path().join("data");
+    std::fs::rename(folder(3).keep(), &data).expect("it can be moved");
+    let verify = || {
+        let output = command(&["verify"], &data).output().expect("the binary starts");
+        (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (key, note) = (person_key_of(&data), data.join("person-key.check"));
+    note_person_secret(&key, &data, &[7; 32]).expect("it can be noted");
+    let (clean, text) = verify();
+    assert!(clean && text.contains("is not there to be compared"), "{text}");
+    for (digits, is_right) in [("07", true), ("08", false)] {
+        std::fs::write(&key, digits.repeat(32)).expect("it can be written");
+        let (clean, text) = verify();
+        assert_eq!((clean, text.contains("is not the one with which the data")), (is_right, !is_right), "{text}");
+    }
+    std::fs::write(&key, "07".repeat(32)).expect("it can be written");
+    let whole = std::fs::read(&note).expect("it can be read");
+    let damaged = [Vec::new(), whole[..40].to_vec(), [whole.as_slice(), &whole].concat(), vec![0; 65], whole.to_ascii_uppercase()];
+    let flipped = (0..whole.len()).map(|at| {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        bytes
+    });
+    for bytes in damaged.into_iter().chain(flipped.step_by(9)) {
+        std::fs::write(&note, &bytes).expect("it can be written");
+        let (clean, text) = verify();
+        assert!(!clean && text.contains("FAULT") && text.contains("person"), "{bytes:?}: {text}");
+    }
+    std::fs::write(&note, "person-key 2\nsomething\n").expect("it can be written");
+    assert!(verify().1.contains("has version 2"));
 }
 
 fn read(arguments: &[&str], data: &Path) -> String {
