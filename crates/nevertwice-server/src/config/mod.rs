@@ -5,6 +5,7 @@
 
 mod check;
 mod check_jwt;
+mod check_otlp;
 mod load;
 mod networks;
 mod secret;

@@ -21,6 +21,7 @@ use crate::tls::Pair;
 
 const OPERATOR: &str = "planted-operator-Rk93-0123456789";
 const SERVICE: &str = "planted-service-Wm27+0123456789";
+const COLLECTOR: &str = "planted-collector-Yd47-0123456789";
 const PERSON: [u8; 32] = *b"planted-person-secret-Qz85-01234";
 
 /// All secrets, with what they open.
@@ -67,6 +68,10 @@ impl Secrets {
         plan.config.keys_file = Some(keys_file(self.folder.path()));
         self.issuer.configure(&mut plan.config);
         self.pair.configure(&mut plan.config);
+        // Nobody listens there, which gives the server something to complain of.
+        plan.config.otlp_endpoint = Some("http://127.0.0.1:1".to_owned());
+        plan.config.otlp_headers = Some(Secret::new(format!("authorization: Bearer {COLLECTOR}")));
+        plan.config.otlp_flush_ms = 10;
         plan
     }
 
@@ -77,6 +82,7 @@ impl Secrets {
     /// What is looked for.
     fn sought(&self) -> Vec<Sought> {
         let mut sought = vec![Sought::new("the person key", &PERSON), Sought::new("the secret of HS256", self.issuer.secret.as_bytes())];
+        sought.push(Sought::new("the key of the collector", COLLECTOR.as_bytes()));
         sought.push(Sought::new("a private claim", b"planted-claim-Tb61-0123456789"));
         for (number, key) in self.keys.iter().enumerate() {
             sought.push(Sought::new(format!("key {number}"), key.as_bytes()));
