@@ -161,10 +161,10 @@ pub(crate) fn parse_marker(bytes: &[u8]) -> Result<JournalId, OpenError> {
     let text = std::str::from_utf8(bytes).map_err(|_| bad("it is not text"))?;
     let mut lines = text.lines();
     if lines.next() != Some(FIRST_LINE) {
-        return Err(bad("its first line is another"));
+        return Err(bad("its first line is not `nevertwice data`"));
     }
     let format = lines.next().and_then(|line| line.strip_prefix("format ")).and_then(|text| text.parse::<u32>().ok());
-    let found = format.ok_or_else(|| bad("it names no format"))?;
+    let found = format.ok_or_else(|| bad("its second line is not `format` and a number"))?;
     if found > FORMAT {
         return Err(OpenError::TooNew { what: "the folder", found, supported: FORMAT });
     }
@@ -172,9 +172,9 @@ pub(crate) fn parse_marker(bytes: &[u8]) -> Result<JournalId, OpenError> {
         return Err(bad("there is no format 0"));
     }
     let id = lines.next().and_then(|line| line.strip_prefix("journal ")).and_then(|hex| u64::from_str_radix(hex, 16).ok());
-    let id = id.map(JournalId).ok_or_else(|| bad("it names no journal"))?;
+    let id = id.map(JournalId).ok_or_else(|| bad("its third line is not `journal` and 16 hexadecimal digits"))?;
     // Signs, capitals, further lines: none of it was written by this program.
-    if marker_text(id) == text { Ok(id) } else { Err(bad("it is not as it was written")) }
+    if marker_text(id) == text { Ok(id) } else { Err(bad("it has something beside its three lines, or spells them in another way")) }
 }
 
 /// The text of the `format` file.
