@@ -3,6 +3,7 @@
 //! `cargo xtask ci` is the whole gate. Each of its steps is a command of its own, so that whoever broke one can repeat
 //! that one alone. The steps only look and report; nothing here formats, fixes or publishes.
 
+mod codes;
 mod install;
 mod licences;
 mod lints;

@@ -3,9 +3,12 @@
 mod copies;
 mod demo;
 mod doctor;
+mod https;
 mod key;
 mod manual;
 mod packaging;
+mod ran;
 mod reports;
 mod serve;
+mod starts;
 mod upgrade;
