@@ -14,6 +14,8 @@ COPY data data
 RUN cargo build --release --locked --package nevertwice && target/release/nevertwice --version
 
 FROM debian:bookworm-slim
+# Whose certificates are believed when it asks others over https: another server, a collector of traces.
+RUN apt-get update && apt-get install --yes --no-install-recommends ca-certificates && rm -rf /var/lib/apt/lists/*
 RUN groupadd --system --gid 10001 nevertwice \
     && useradd --system --uid 10001 --gid 10001 --home-dir /var/lib/nevertwice --shell /usr/sbin/nologin nevertwice \
     && install --directory --owner=10001 --group=10001 --mode=0700 /var/lib/nevertwice

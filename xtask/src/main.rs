@@ -4,6 +4,7 @@
 //! that one alone. The steps only look and report; nothing here formats, fixes or publishes.
 
 mod clients;
+mod codes;
 mod install;
 mod licences;
 mod lints;

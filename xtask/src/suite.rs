@@ -1,14 +1,16 @@
 //! Runs every test, and makes sure that tests really ran.
 //!
 //! A green exit code says too little: a suite that no configuration runs is green as well. So the tests are counted, zero
-//! is a failure, and the conformance cases of every backend are compared with `conformance-cases.txt`.
+//! is a failure, the conformance cases of every backend are compared with `conformance-cases.txt`, and an error code that no answer
+//! carried is named.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use crate::codes;
 use crate::install;
 use crate::step::{Failure, Report};
 use crate::workspace::{Workspace, shown};
@@ -18,6 +20,9 @@ const EXPECTED: &str = "xtask/conformance-cases.txt";
 
 /// Tells the test programs which folder takes their `<backend>.count` files.
 const COUNT_DIR_VARIABLE: &str = "NVT_CONFORMANCE_DIR";
+
+/// Tells them which folder takes a file for each error code that they meet.
+const CODES_DIR_VARIABLE: &str = "NVT_CODES_DIR";
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
@@ -35,20 +40,27 @@ pub(crate) fn run(workspace: &Workspace) -> Report {
 
 fn run_counted(workspace: &Workspace, tally: &mut Tally) -> Result<String, Failure> {
     println!("install: {}", install::run(workspace, install::OF_THE_TESTS)?);
-    let count_dir = workspace.metadata()?.target_directory.into_std_path_buf().join("conformance");
-    match fs::remove_dir_all(&count_dir) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(unusable(&count_dir, &error)),
-        _ => fs::create_dir_all(&count_dir).map_err(|error| unusable(&count_dir, &error))?,
-    }
-    let finished = run_tests(workspace, &count_dir, tally)?;
+    let target = workspace.metadata()?.target_directory.into_std_path_buf();
+    let (count_dir, codes_dir) = (empty(target.join("conformance"))?, empty(target.join("codes"))?);
+    let finished = run_tests(workspace, [(COUNT_DIR_VARIABLE, &count_dir), (CODES_DIR_VARIABLE, &codes_dir)], tally)?;
     judge(*tally, finished)?;
-    compare(&read_expected(&workspace.root().join(EXPECTED))?, &read_counts(&count_dir)?)
+    let cases = compare(&read_expected(&workspace.root().join(EXPECTED))?, &read_counts(&count_dir)?)?;
+    Ok(format!("{cases}; {}", codes::check(workspace.root(), &codes_dir)?))
+}
+
+/// The folder, with nothing in it.
+fn empty(folder: PathBuf) -> Result<PathBuf, Failure> {
+    match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(unusable(&folder, &error)),
+        _ => fs::create_dir_all(&folder).map_err(|error| unusable(&folder, &error))?,
+    }
+    Ok(folder)
 }
 
 /// Adds up what the test programs report, and says whether cargo was content.
-fn run_tests(workspace: &Workspace, count_dir: &Path, tally: &mut Tally) -> Result<bool, Failure> {
+fn run_tests(workspace: &Workspace, folders: [(&str, &PathBuf); 2], tally: &mut Tally) -> Result<bool, Failure> {
     let mut command = workspace.cargo();
-    command.args(["test", "--workspace", "--all-features", "--no-fail-fast"]).env(COUNT_DIR_VARIABLE, count_dir).stdout(Stdio::piped());
+    command.args(["test", "--workspace", "--all-features", "--no-fail-fast"]).envs(folders).stdout(Stdio::piped());
     let broken = |error: std::io::Error| {
         Failure::new(format!("`cargo test` could not be followed: {error}"), "run `cargo test --workspace` by hand")
     };
@@ -184,7 +196,7 @@ fn compare(expected: &BTreeMap<String, u64>, counted: &BTreeMap<String, u64>) ->
     Ok(format!("all tests passed; conformance cases as expected: {}", told.join(", ")))
 }
 
-fn unusable(path: &Path, error: &std::io::Error) -> Failure {
+pub(crate) fn unusable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(format!("{}: {error}", path.display()), "make sure that it exists and can be read and written")
 }
 

@@ -65,7 +65,7 @@ pub enum Failure {
     PositionUnknown,
     /// Too few replicas confirm for the level that was asked for. Nothing was done by this attempt.
     ReplicasShort {
-        /// How many confirm, and were heard lately.
+        /// How many confirm, and were heard lately. As many as have to: they are there, and late with what waited for them.
         live: usize,
         /// How many have to.
         min: usize,

@@ -79,7 +79,7 @@ pub struct IoFailure {
 /// A durable frame that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
-    /// The segment's number.
+    /// The segment's number; 0 if it is no segment that is damaged.
     pub segment: u64,
     /// Where in the segment the bad frame begins, in bytes.
     pub offset: u64,
@@ -167,7 +167,11 @@ impl fmt::Display for IoFailure {
 
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "segment {} is damaged at byte {}: {}", self.segment, self.offset, self.what)
+        // No segment has the number 0: something beside them is damaged, or there are none.
+        match self.segment {
+            0 => f.write_str(&self.what),
+            segment => write!(f, "segment {segment} is damaged at byte {}: {}", self.offset, self.what),
+        }
     }
 }
 
@@ -182,7 +186,11 @@ impl fmt::Display for OpenError {
                  {supported}; nothing was done: run the version that wrote it, or a newer one"
             ),
             OpenError::Marker { what } => {
-                write!(f, "the data folder's `format` file cannot be used: {what}; nothing was done: restore the file from a copy")
+                write!(
+                    f,
+                    "the file `format`, which says what is in the data folder, can't be used: {what}; nothing was done: restore the \
+                     file from a backup or a copy of the folder"
+                )
             }
             OpenError::NotServable { what } => write!(f, "no server runs on this folder: {what}; nothing was done"),
             OpenError::Damage(damage) => write!(

@@ -217,10 +217,10 @@ fn parse_marker_of(holds: Holds, bytes: &[u8]) -> Result<JournalId, OpenError> {
         Some(line) if line == holds.other().first_line() => {
             return Err(OpenError::NotServable { what: holds.other().refusal().to_owned() });
         }
-        _ => return Err(bad("its first line is another")),
+        _ => return Err(bad(&format!("its first line is not `{}`", holds.first_line()))),
     }
     let format = lines.next().and_then(|line| line.strip_prefix("format ")).and_then(|text| text.parse::<u32>().ok());
-    let found = format.ok_or_else(|| bad("it names no format"))?;
+    let found = format.ok_or_else(|| bad("its second line is not `format` and a number"))?;
     if found > FORMAT {
         return Err(OpenError::TooNew { what: "the folder", found, supported: FORMAT });
     }
@@ -228,9 +228,13 @@ fn parse_marker_of(holds: Holds, bytes: &[u8]) -> Result<JournalId, OpenError> {
         return Err(bad("there is no format 0"));
     }
     let id = lines.next().and_then(|line| line.strip_prefix("journal ")).and_then(|hex| u64::from_str_radix(hex, 16).ok());
-    let id = id.map(JournalId).ok_or_else(|| bad("it names no journal"))?;
+    let id = id.map(JournalId).ok_or_else(|| bad("its third line is not `journal` and 16 hexadecimal digits"))?;
     // Signs, capitals, further lines: none of it was written by this program.
-    if marker_text_of(holds, id) == text { Ok(id) } else { Err(bad("it is not as it was written")) }
+    if marker_text_of(holds, id) == text {
+        Ok(id)
+    } else {
+        Err(bad("it has something beside its three lines, or spells them in another way"))
+    }
 }
 
 /// The text of the `format` file of a folder of markets and sales.

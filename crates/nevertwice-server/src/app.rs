@@ -17,6 +17,7 @@ use crate::attempts::Attempts;
 use crate::config::{Config, Networks};
 use crate::convert;
 use crate::error::StartError;
+use crate::honeypot::Feigned;
 use crate::hosts::Hosts;
 use crate::key_records::KeyRecords;
 use crate::limits::Limiter;
@@ -25,6 +26,7 @@ use crate::metrics::Metrics;
 use crate::payment::{PaymentGateway, Sandbox};
 use crate::refusal::Refusal;
 use crate::router::Router;
+use crate::telemetry::{self, Recorder};
 use crate::trace::Steps;
 
 /// How many requests read files of the journal at a time: they take a core each.
@@ -80,6 +82,10 @@ pub(crate) struct App {
     /// What arrived, for who asks what became of it.
     pub(crate) attempts: Attempts,
     pub(crate) steps: Steps,
+    /// What records requests, if traces are sent.
+    pub(crate) recorder: Option<Recorder>,
+    /// What programs were told that are no people.
+    pub(crate) feigned: Feigned,
     /// One search through what has happened is under way at a time.
     pub(crate) explaining: Semaphore,
     /// Who answers which request.
@@ -95,7 +101,13 @@ pub(crate) struct ReadOf {
 }
 
 impl App {
-    pub(crate) fn new(config: &Config, parts: crate::Parts, base_url: &str, work: mpsc::Sender<()>) -> Result<Self, StartError> {
+    pub(crate) fn new(
+        config: &Config,
+        parts: crate::Parts,
+        base_url: &str,
+        work: mpsc::Sender<()>,
+        recorder: Option<Recorder>,
+    ) -> Result<Self, StartError> {
         let (gateway, sandbox) = match parts.gateway {
             Some(gateway) => (gateway, None),
             None => {
@@ -107,6 +119,8 @@ impl App {
         Ok(Self {
             attempts: Attempts::since(parts.clock.now_ms()),
             steps: Steps::new(),
+            recorder,
+            feigned: Feigned::default(),
             explaining: Semaphore::new(1),
             backend: parts.backend,
             journal: parts.journal,
@@ -154,7 +168,7 @@ impl App {
     /// and goes on whatever becomes of who asked.
     pub(crate) async fn submit(&self, shard: ShardId, command: Command, levels: Levels) -> Result<Answer, Refusal> {
         let answer = self.backend.submit(Request { shard, command, levels });
-        self.within_deadline(answer).await
+        telemetry::step(self.recorder.as_ref(), "decide", self.within_deadline(answer)).await
     }
 
     /// Waits for an answer, within the deadline.
@@ -182,8 +196,12 @@ impl App {
         steps: impl Future<Output = Result<T, Refusal>> + Send + 'static,
     ) -> Result<T, Refusal> {
         let work = self.work.clone();
+        let recording = self.recorder.as_ref().and_then(|_| telemetry::current());
         let task = tokio::spawn(async move {
-            let done = steps.await;
+            let done = match recording {
+                None => steps.await,
+                Some(recording) => recording.scope(Box::pin(steps)).await,
+            };
             drop(work);
             done
         });
@@ -195,7 +213,8 @@ impl App {
 
     /// Reads, within the deadline.
     pub(crate) async fn read(&self, shard: ShardId, query: Query, level: Option<Level>) -> Result<ReadOf, Refusal> {
-        let reading = self.within_deadline(self.backend.read(shard, query, level)).await?;
+        let reading = self.within_deadline(self.backend.read(shard, query, level));
+        let reading = telemetry::step(self.recorder.as_ref(), "read", reading).await?;
         match reading.view {
             Ok(view) => Ok(ReadOf { view, position: reading.position, levels: reading.levels }),
             Err(rejection) => Err(convert::refuse(&rejection, reading.position)),

@@ -11,7 +11,6 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderMap, Request, Response};
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use nevertwice_api::{BoxFuture, ErrorCode};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -52,21 +51,20 @@ pub(crate) struct Connector {
 }
 
 /// Serves a connection in a task of its own.
-pub(crate) fn serve(stream: TcpStream, address: IpAddr, connector: Connector, connections: &GracefulShutdown, places: Places) {
+pub(crate) fn serve(stream: TcpStream, address: IpAddr, connector: Connector, places: Places) {
     let _ = stream.set_nodelay(true);
-    let watcher = connections.watcher();
     tokio::spawn(async move {
         let Connector { app, tls, mut stopped } = connector;
         let app = Share::of(&app);
         match tls {
-            None => answer(stream, address, app, watcher).await,
+            None => answer(stream, address, app, stopped).await,
             Some(tls) => {
                 let agreed = tokio::select! {
                     agreed = tls.agree(stream) => agreed,
                     _ = stopped.wait_for(|stopped| *stopped) => return,
                 };
                 match agreed {
-                    Ok(stream) => answer(stream, address, app, watcher).await,
+                    Ok(stream) => answer(stream, address, app, stopped).await,
                     Err(error) => {
                         app.metrics.handshake_failures.inc();
                         tracing::debug!(%error, "a connection ended before it had agreed on a key");
@@ -78,7 +76,12 @@ pub(crate) fn serve(stream: TcpStream, address: IpAddr, connector: Connector, co
     });
 }
 
-async fn answer<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream: S, address: IpAddr, app: Share, watcher: Watcher) {
+async fn answer<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    stream: S,
+    address: IpAddr,
+    app: Share,
+    mut stopped: watch::Receiver<bool>,
+) {
     let socket = Socket::new(stream, app.clone());
     let limits = &app.limits;
     let mut builder = http1::Builder::new();
@@ -86,15 +89,35 @@ async fn answer<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream: S, a
     if limits.headers_max > HEADERS_ON_STACK {
         builder.max_headers(limits.headers_max * HEAD_GRACE);
     }
-    let connection = builder
+    let mut connection = builder
         .timer(HeadTimer(Arc::clone(app.rest())))
         .header_read_timeout(limits.request_read)
         .max_buf_size((limits.headers_bytes_max * HEAD_GRACE).max(64 * 1024))
         // A client that has sent its request and hangs up has still asked: its request is not dropped halfway.
         .half_close(true)
         .serve_connection(TokioIo::new(socket), Connected { app, address });
-    if let Err(error) = watcher.watch(connection).await {
-        tracing::debug!(%error, "a connection ended early");
+    let told = async {
+        let _ = stopped.wait_for(|stopped| *stopped).await;
+    };
+    let ended = tokio::select! {
+        biased;
+        ended = &mut connection => Some(ended),
+        () = told => None,
+    };
+    let ended = match ended {
+        Some(ended) => ended,
+        None => {
+            // What is under way is answered, and nothing after it.
+            Pin::new(&mut connection).graceful_shutdown();
+            (&mut connection).await
+        }
+    };
+    let Err(error) = ended else { return };
+    tracing::debug!(%error, "a connection ended early");
+    let http1::Parts { io, read_buf, .. } = connection.into_parts();
+    // Nobody waits for an answer on a connection on which nothing was asked.
+    if error.is_timeout() && !read_buf.is_empty() {
+        io.into_inner().end_late().await;
     }
 }
 
@@ -126,7 +149,7 @@ fn check_head<B>(app: &App, request: &Request<B>) -> Result<(), Refusal> {
     if bytes > limits.headers_bytes_max || request.headers().len() > limits.headers_max {
         return Err(head_too_large(limits));
     }
-    app.hosts.check(request.headers())
+    app.hosts.check(request.uri(), request.headers())
 }
 
 /// A head that is larger than the server takes.

@@ -5,7 +5,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Uri, header};
 use nevertwice_api::ErrorCode;
 
 use crate::config::Config;
@@ -34,19 +34,24 @@ impl Hosts {
         Self::Own { public }
     }
 
-    /// Refuses a request to another host.
-    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    /// Refuses a request to another host: one whose target or whose `Host` header names it. (Whoever sends a whole URL as the target
+    /// means that one, whatever the header says; see RFC 9112, 3.2.2.)
+    pub(crate) fn check(&self, target: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
         let Self::Own { public } = self else { return Ok(()) };
+        let is_own = |authority: &[u8]| {
+            let host = without_port(authority);
+            is_local(host) || public.as_ref().is_some_and(|public| host.eq_ignore_ascii_case(public))
+        };
         let mut lines = headers.get_all(header::HOST).iter();
-        if let (Some(line), None) = (lines.next(), lines.next()) {
-            let host = without_port(line.as_bytes());
-            if is_local(host) || public.as_ref().is_some_and(|public| host.eq_ignore_ascii_case(public)) {
-                return Ok(());
-            }
+        if let (Some(line), None) = (lines.next(), lines.next())
+            && is_own(line.as_bytes())
+            && target.authority().is_none_or(|authority| is_own(authority.as_str().as_bytes()))
+        {
+            return Ok(());
         }
         Err(Refusal::new(
             ErrorCode::RoleInsufficient,
-            "The `Host` header names neither a loopback address, nor `localhost`, nor the host of `public_url`, and a server without credentials answers to no other name",
+            "The `Host` header, or the address in the first line, names neither a loopback address, nor `localhost`, nor the host of `public_url`, and a server without credentials answers to no other name",
             "Use the address that the server was bound to; or have the operator set `public_url`, or keys",
         ))
     }

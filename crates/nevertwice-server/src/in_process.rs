@@ -44,7 +44,7 @@ impl InProcess {
         let base_url = config.public_url.clone().unwrap_or_else(|| BASE_URL.to_owned());
         // Nobody waits for the end of what is under way: the simulator knows what it started.
         let (work, _) = mpsc::channel(1);
-        let app = Arc::new(App::new(config, parts, &base_url, work)?);
+        let app = Arc::new(App::new(config, parts, &base_url, work, None)?);
         let connected = Connected { app: Share::of(&app), address: Ipv4Addr::LOCALHOST.into() };
         Ok(Self { app, connected })
     }

@@ -152,7 +152,14 @@ impl From<Failure> for Refusal {
             Failure::OutcomeUnknown => Self::outcome_unknown(),
             Failure::ReplicasShort { live, min } => Self::with_detail(
                 code,
-                "Too few replicas confirm what is decided. This attempt did nothing; an earlier one with the same key may have been accepted and wait for its confirmation. Ask again with the same key.",
+                format!(
+                    "{}. This attempt did nothing; an earlier one with the same key may have been accepted and wait for its confirmation. Ask again with the same key.",
+                    if live < min {
+                        format!("Of the replicas that have to confirm what is decided, {min} at least, {live} are there")
+                    } else {
+                        "The replicas are there, and have not confirmed in time what waited for them".to_owned()
+                    }
+                ),
             )
             .figure("replicas_live", live)
             .figure("replicas_min", min),

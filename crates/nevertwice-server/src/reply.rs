@@ -23,6 +23,21 @@ pub(crate) enum Outcome {
     Feigned,
 }
 
+impl Outcome {
+    /// All of them, in the order of their numbers.
+    pub(crate) const ALL: [Self; 4] = [Self::Served, Self::Accepted, Self::Replayed, Self::Feigned];
+
+    /// The word for it in metrics and traces.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Served => "served",
+            Self::Accepted => "accepted",
+            Self::Replayed => "replayed",
+            Self::Feigned => "feigned",
+        }
+    }
+}
+
 /// An answer that is not a problem.
 #[derive(Debug)]
 pub(crate) struct Reply {
@@ -49,20 +64,19 @@ impl Reply {
 
     /// A command's answer: with `fresh` as its status if it was accepted now, 200 if before.
     pub(crate) fn command(body: &impl Serialize, fresh: StatusCode, replayed: bool) -> Result<Self, Refusal> {
-        let (status, outcome) = if replayed { (StatusCode::OK, Outcome::Replayed) } else { (fresh, Outcome::Accepted) };
-        Ok(Self { status, outcome, media_type: "application/json", body: json(body)?, header: None, position: None })
+        let outcome = if replayed { Outcome::Replayed } else { Outcome::Accepted };
+        Self::answered(body, fresh, replayed, outcome)
     }
 
-    /// What looks like a command that was accepted now.
-    pub(crate) fn feigned(body: &impl Serialize, fresh: StatusCode) -> Result<Self, Refusal> {
-        Ok(Self {
-            status: fresh,
-            outcome: Outcome::Feigned,
-            media_type: "application/json",
-            body: json(body)?,
-            header: None,
-            position: None,
-        })
+    /// What looks like such an answer.
+    pub(crate) fn feigned(body: &impl Serialize, fresh: StatusCode, replayed: bool) -> Result<Self, Refusal> {
+        Self::answered(body, fresh, replayed, Outcome::Feigned)
+    }
+
+    fn answered(body: &impl Serialize, fresh: StatusCode, replayed: bool, outcome: Outcome) -> Result<Self, Refusal> {
+        let status = if replayed { StatusCode::OK } else { fresh };
+        let header = replayed.then_some((REPLAYED, HeaderValue::from_static("true")));
+        Ok(Self { status, outcome, media_type: "application/json", body: json(body)?, header, position: None })
     }
 
     /// Something of another media type.
@@ -109,9 +123,6 @@ impl Reply {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if let Some((name, value)) = self.header {
             headers.insert(name, value);
-        }
-        if self.outcome == Outcome::Replayed {
-            headers.insert(REPLAYED, HeaderValue::from_static("true"));
         }
         response
     }

@@ -1,6 +1,7 @@
 //! From the table of routes to whoever answers, and what happens around every handler.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::body::{Body, HttpBody as _};
 use axum::http::request::Parts;
@@ -102,8 +103,15 @@ pub(crate) async fn answer(app: Share, request: Request<Body>, peer: IpAddr) -> 
     let is_head = request.method() == HttpMethod::HEAD;
     let started = Instant::now();
     let traced = app.steps.trace(request.headers());
+    let recording = app.recorder.as_ref().and_then(|recorder| {
+        recorder.begin(traced.as_ref(), route, || shard_in(&Names::of(route.path, request.uri().path()).unwrap_or_default()))
+    });
     let span = Traced::span(traced.as_ref(), route.word);
-    let result = run(app.clone(), route, request, peer, traced.map(|traced| traced.caller)).instrument(span.clone()).await;
+    let answering = run(app.clone(), route, request, peer, traced.map(|traced| traced.caller)).instrument(span.clone());
+    let result = match &recording {
+        None => answering.await,
+        Some(recording) => Arc::clone(recording).scope(Box::pin(answering)).await,
+    };
     let outcome = match &result {
         Ok(reply) => Ok(reply.outcome()),
         Err(refusal) => Err(refusal.code()),
@@ -116,10 +124,14 @@ pub(crate) async fn answer(app: Share, request: Request<Body>, peer: IpAddr) -> 
         }
         tracing::debug!(endpoint = route.word, ?outcome, ?took, "answered");
     });
+    let position = recording.as_ref().and_then(|_| result.as_ref().map_or_else(Refusal::position, Reply::position));
     let mut response = match result {
         Ok(reply) => reply.into_response(),
         Err(refusal) => refusal.into_response(),
     };
+    if let (Some(recorder), Some(recording)) = (&app.recorder, recording) {
+        recorder.end(&recording, response.status(), outcome, position);
+    }
     if let Some(traced) = traced {
         traced.answer(response.headers_mut());
     }

@@ -4,12 +4,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use hyper_util::server::graceful::GracefulShutdown;
 use nevertwice_api::{Backend, ErrorCode};
 use nevertwice_local::clock::{Clock, SystemClock};
 use nevertwice_local::feed::JournalHost;
 use nevertwice_local::standby::Standby;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::{Duration, MissedTickBehavior, interval, timeout};
 
@@ -23,11 +22,15 @@ use crate::machine::Machine;
 use crate::metrics::Metrics;
 use crate::payment::PaymentGateway;
 use crate::steward::Steward;
+use crate::telemetry::Exporter;
 use crate::tls::Tls;
 use crate::watched::Reloader;
 
 /// How long the server waits after a socket error, for instance when it has too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// How many connections the system keeps until they are accepted.
+const CONNECTIONS_WAITING_MAX: u32 = 1_024;
 
 /// How long the server waits once more, at the end of the drain, for those who have not sent their whole request and are told so.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -86,6 +89,8 @@ pub struct Server {
     listener: TcpListener,
     addr: SocketAddr,
     app: Arc<App>,
+    /// What sends traces, if they are sent.
+    exporter: Option<Exporter>,
     tls: Option<Tls>,
     scheme: &'static str,
     connections_max: usize,
@@ -102,31 +107,62 @@ impl std::fmt::Debug for Server {
     }
 }
 
+/// An address that is taken, and on which nobody listens yet: whoever connects is refused as before.
+#[derive(Debug)]
+pub struct Bound(TcpSocket);
+
+impl Bound {
+    /// Checks the configuration and takes its address. Whoever opens a backend does it afterwards, so that a start which finds its
+    /// address in use has touched no data.
+    ///
+    /// # Errors
+    /// If the configuration has nonsense in it, other addresses than loopback are to be bound without credentials, or the address
+    /// can't be bound.
+    pub fn take(config: &Config) -> Result<Self, StartError> {
+        config.check()?;
+        let bound = || {
+            let socket = if config.listen.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+            // An address that a server has just left may be taken again; one on which somebody listens may not.
+            #[cfg(unix)]
+            socket.set_reuseaddr(true)?;
+            socket.bind(config.listen)?;
+            Ok(socket)
+        };
+        bound().map(Self).map_err(|error| in_use(config, &error))
+    }
+}
+
+fn in_use(config: &Config, error: &std::io::Error) -> StartError {
+    StartError::new(
+        ErrorCode::AddressInUse,
+        format!("{} can't be bound: {error}. Nothing was started. Stop what uses it, or choose another with `listen`.", config.listen),
+    )
+}
+
 impl Server {
     /// Checks the configuration and binds its address. Nothing is answered before [`Server::run`].
     ///
     /// # Errors
-    /// If the configuration has nonsense in it, other addresses than loopback are to be bound without credentials, or the
-    /// address can't be bound.
+    /// Those of [`Bound::take`] and [`Server::on`].
     pub async fn bind(config: &Config, parts: Parts) -> Result<Self, StartError> {
-        config.check()?;
-        let refuse = |error: std::io::Error| {
-            StartError::new(
-                ErrorCode::AddressInUse,
-                format!(
-                    "{} can't be bound: {error}. Nothing was started. Stop what uses it, or choose another with `listen`.",
-                    config.listen
-                ),
-            )
-        };
-        let listener = TcpListener::bind(config.listen).await.map_err(refuse)?;
+        Self::on(Bound::take(config)?, config, parts).await
+    }
+
+    /// Listens on the configuration's address, which was taken before. Nothing is answered before [`Server::run`].
+    ///
+    /// # Errors
+    /// If somebody else listens on the address by now, or a file that the configuration names can't be used.
+    pub async fn on(bound: Bound, config: &Config, parts: Parts) -> Result<Self, StartError> {
+        let refuse = |error: std::io::Error| in_use(config, &error);
+        let listener = bound.0.listen(CONNECTIONS_WAITING_MAX).map_err(refuse)?;
         let addr = listener.local_addr().map_err(refuse)?;
         let scheme = if config.has_tls() { "https" } else { "http" };
         let base_url = config.public_url.clone().unwrap_or_else(|| format!("{scheme}://{addr}"));
         // Nothing is ever sent: the channel is closed once all who hold its other end are done.
         let (work, finished) = mpsc::channel(1);
         let tls = Tls::open(config, &parts.metrics)?;
-        let app = Arc::new(App::new(config, parts, &base_url, work)?);
+        let (recorder, exporter) = Exporter::open(config, &parts.metrics)?.unzip();
+        let app = Arc::new(App::new(config, parts, &base_url, work, recorder)?);
         if config.has_credentials() {
             tracing::info!(%addr, "bound; requests need credentials");
         } else {
@@ -142,6 +178,7 @@ impl Server {
             listener,
             addr,
             app,
+            exporter,
             tls,
             scheme,
             connections_max: config.connections_max,
@@ -176,11 +213,12 @@ impl Server {
     /// who opened it closes it.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let reloader = self.reloader();
-        let Self { listener, app, tls, connections_max, of_addresses, drain, sweep, reload, mut finished, .. } = self;
+        let Self { listener, app, exporter, tls, connections_max, of_addresses, drain, sweep, reload, mut finished, .. } = self;
         let (stopping, stopped) = watch::channel(false);
         tokio::spawn(look_again(reloader, reload, stopped.clone()));
         let steward = tokio::spawn(Steward::new(Arc::clone(&app)).run(sweep, stopped.clone()));
-        let connections = GracefulShutdown::new();
+        let (last_spans, told_last) = watch::channel(false);
+        let exporting = exporter.map(|exporter| tokio::spawn(exporter.run(told_last)));
         let connector = Connector { app: Arc::clone(&app), tls, stopped };
         let places = Arc::new(Semaphore::new(connections_max));
         let mut stop = std::pin::pin!(stop);
@@ -196,7 +234,7 @@ impl Server {
                 tracing::debug!(%address, "a connection was closed: its address has as many as it may");
                 continue;
             };
-            connection::serve(stream, address, connector.clone(), &connections, Places { _of_all: place, _of_address: of_address });
+            connection::serve(stream, address, connector.clone(), Places { _of_all: place, _of_address: of_address });
         }
         tracing::info!("stopping: nothing new is accepted, what is under way is finished");
         app.stopping.store(true, Ordering::Relaxed);
@@ -204,8 +242,7 @@ impl Server {
         stopping.send_replace(true);
         let last_call = Arc::clone(&app.last_call);
         let mut under_way = std::pin::pin!(async {
-            connections.shutdown().await;
-            // The handlers are gone, and so are their shares; what goes on without its client is waited for as well.
+            // Each connection has a share in what is waited for in the end, and so has what goes on without its client.
             drop(connector);
             let _ = steward.await;
             drop(app);
@@ -221,6 +258,10 @@ impl Server {
             Err(_) => {
                 tracing::warn!(drain_ms = drain.as_millis(), "some requests were not finished in time; their keys tell what became of them")
             }
+        }
+        last_spans.send_replace(true);
+        if let Some(exporting) = exporting {
+            let _ = exporting.await;
         }
     }
 }

@@ -3,14 +3,17 @@
 //! hyper writes a bare status then, and asks nobody. It is recognised by all of its bytes: one write that is a whole head, of one of
 //! three statuses, without a body, and with no other header lines than hyper's own. No handler answers so, for each answer of
 //! theirs says what its body is; what they wrote passes untouched. If hyper ever wrote it in another way, it would pass as well.
+//!
+//! Where a head does not come whole in time, hyper gives the connection up without a word, and the answer is written from here.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::SystemTime;
 
 use nevertwice_api::ErrorCode;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Duration, Sleep, sleep};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+use tokio::time::{Duration, Sleep, sleep, timeout};
 
 use crate::app::App;
 use crate::connection::head_too_large;
@@ -45,6 +48,27 @@ struct LastAnswer {
 impl<S> Socket<S> {
     pub(crate) const fn new(stream: S, app: Share) -> Self {
         Self { stream, app, last: None }
+    }
+
+    /// Answers a head that did not come whole in time, and ends the connection.
+    pub(crate) async fn end_late(mut self)
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let within = self.app.limits.request_read.as_millis();
+        let refusal = Refusal::new(
+            ErrorCode::RequestTimeout,
+            format!("The head did not arrive whole within {within} ms"),
+            "Send the request again, whole, with the same key, on a new connection",
+        );
+        let date = httpdate::fmt_http_date(SystemTime::now());
+        self.refuse(&format!("HTTP/1.1 408 Request Timeout\r\ndate: {date}"), refusal);
+        // Whatever is written from now on, the answer is what goes out.
+        let _sent_or_not = timeout(LINGER, async {
+            self.write_all(b"-").await?;
+            self.shutdown().await
+        })
+        .await;
     }
 
     fn refuse(&mut self, head: &str, refusal: Refusal) {

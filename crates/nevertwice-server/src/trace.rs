@@ -39,6 +39,11 @@ impl Traced {
         }
     }
 
+    /// The id of the server's step.
+    pub(crate) const fn step_id(&self) -> u64 {
+        self.step.parent_id()
+    }
+
     /// Names the server's step in an answer.
     pub(crate) fn answer(&self, headers: &mut HeaderMap) {
         if let Ok(value) = HeaderValue::from_str(&self.step.to_string()) {
@@ -68,8 +73,16 @@ impl Steps {
     }
 
     fn step(&self, caller: &TraceContext) -> Option<TraceContext> {
+        caller.child(self.draw_id())
+    }
+
+    /// An id that no other step of this process has.
+    pub(crate) fn draw_id(&self) -> u64 {
         // One number in 2^64 is no id; the next one is.
-        caller.child(self.number()).or_else(|| caller.child(self.number()))
+        match self.number() {
+            0 => self.number(),
+            id => id,
+        }
     }
 
     /// The output of splitmix64, which takes every value once.

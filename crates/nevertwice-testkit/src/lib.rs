@@ -1,6 +1,7 @@
 //! Conformance suites, fault doubles and fixtures for the tests of nevertwice. Never a normal dependency of the product.
 
 pub mod clock;
+pub mod codes;
 pub mod conformance;
 pub mod key_store;
 pub mod release;

@@ -9,22 +9,22 @@ use clap::Args;
 use nevertwice_local::backup::{BackupReport, back_up};
 use nevertwice_local::source::{FolderSource, Source};
 use nevertwice_local::storage::FileStorage;
-use nevertwice_server::{COPIED_NOTES, Remote, Target};
+use nevertwice_server::{COPIED_NOTES, Target};
 
-use crate::copies::{audit_reach, meter, read_key, shard_line};
+use crate::asking::AskingArgs;
+use crate::copies::{audit_reach, meter, shard_line};
 use crate::output::report;
 
 /// Copies the journal of a running server, or of a stopped data folder. Run again, it fetches only what is new.
 #[derive(Args, Debug)]
 pub(crate) struct BackupArgs {
-    /// The running server, such as `http://127.0.0.1:8080`.
-    #[arg(long, value_name = "URL", required_unless_present = "data", conflicts_with = "data")]
+    /// The running server, such as `http://127.0.0.1:8080` or `https://tickets.example`.
+    #[arg(long, value_name = "URL", required_unless_present = "data")]
     server: Option<Target>,
-    /// A file with the operator's key; none if the server has no keys.
-    #[arg(long, value_name = "FILE", requires = "server")]
-    api_key_file: Option<PathBuf>,
+    #[command(flatten)]
+    asking: AskingArgs,
     /// A stopped or copied data folder, instead of a server.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["server", "api_key_file", "ca"])]
     data: Option<PathBuf>,
     /// Where the backup is, or is to be: an empty folder, or a backup of the same server.
     #[arg(long, value_name = "FOLDER")]
@@ -34,10 +34,7 @@ pub(crate) struct BackupArgs {
 impl BackupArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, Box<dyn Error>> {
         let mut source: Box<dyn Source> = match (&self.server, &self.data) {
-            (Some(target), _) => {
-                let key = self.api_key_file.as_deref().map(read_key).transpose()?;
-                Box::new(Remote::new(target.clone(), key)?)
-            }
+            (Some(target), _) => Box::new(self.asking.remote(target)?),
             (None, Some(data)) => Box::new(FolderSource::open(Arc::new(FileStorage::open(data)?), COPIED_NOTES)?),
             (None, None) => return Err("neither a server nor a folder is named; nothing was done".into()),
         };

@@ -1,22 +1,9 @@
 //! What the commands about copies of a journal share.
 
 use std::error::Error;
-use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use nevertwice_local::backup::{BackupProgress, ShardAt};
-use nevertwice_server::config::Secret;
-
-/// A key, from a file: on the command line everybody on the machine could see it.
-pub(crate) fn read_key(file: &Path) -> Result<Secret, Box<dyn Error>> {
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| format!("the key can't be read from {}: {error}; nothing was done", file.display()))?;
-    let key = text.trim();
-    if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(format!("{} holds no key of visible ASCII characters; nothing was done", file.display()).into());
-    }
-    Ok(Secret::new(key))
-}
 
 /// A progress bar, and what moves it.
 pub(crate) fn meter() -> Result<(ProgressBar, impl FnMut(BackupProgress) + use<>), Box<dyn Error>> {

@@ -1,5 +1,6 @@
 //! The nevertwice binary.
 
+mod asking;
 mod audit;
 mod backup;
 mod bench;

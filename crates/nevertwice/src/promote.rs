@@ -1,30 +1,27 @@
 //! `nevertwice promote`: makes a standby the server that decides.
 
 use std::error::Error;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use nevertwice_server::{Remote, Target};
+use nevertwice_server::Target;
 
-use crate::copies::read_key;
+use crate::asking::AskingArgs;
 use crate::output::report;
 
 /// Makes a standby the server that decides. Fence the old server first: stop it, or cut it off from its clients.
 #[derive(Args, Debug)]
 pub(crate) struct PromoteArgs {
-    /// The standby, such as `http://10.0.0.2:8080`.
+    /// The standby, such as `http://10.0.0.2:8080` or `https://standby.example`.
     #[arg(long, value_name = "URL")]
     standby: Target,
-    /// A file with the standby's operator key; none if it has no keys.
-    #[arg(long, value_name = "FILE")]
-    api_key_file: Option<PathBuf>,
+    #[command(flatten)]
+    asking: AskingArgs,
 }
 
 impl PromoteArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, Box<dyn Error>> {
-        let key = self.api_key_file.as_deref().map(read_key).transpose()?;
-        let promoted = Remote::new(self.standby.clone(), key)?.promote()?;
+        let promoted = self.asking.remote(&self.standby)?.promote()?;
         report(|out| {
             let before = if promoted.replayed { "had been promoted before" } else { "is promoted" };
             writeln!(out, "{} {before}: it decides from batch {} on, in epoch {}", self.standby, promoted.batch + 1, promoted.epoch)?;

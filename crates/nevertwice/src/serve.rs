@@ -10,7 +10,8 @@ use nevertwice_api::{ErrorCode, Observer};
 use nevertwice_local::clock::SystemClock;
 use nevertwice_server::config::{Config, SECRET_SETTINGS, Sources, environment, load};
 use nevertwice_server::{
-    LocalKeys, Metrics, Parts, Server, StartError, check_person_secret, load_or_create_person_secret, note_person_secret, open_local,
+    Bound, LocalKeys, Metrics, Parts, Server, StartError, check_data_folder, check_person_secret, load_or_create_person_secret,
+    note_person_secret, open_local,
 };
 use tracing_subscriber::EnvFilter;
 
@@ -55,7 +56,24 @@ impl Arguments {
             ("log", self.log.clone()),
         ];
         flags.extend(named.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
+        refuse_doubles(&flags)?;
         Ok(Sources { file: self.config.clone(), environment: environment(std::env::vars_os())?, flags })
+    }
+}
+
+/// Refuses a setting that the command line gives twice, by `--set` and by a flag of its own or by two of them: one would not count.
+fn refuse_doubles(flags: &[(String, String)]) -> Result<(), StartError> {
+    // Capitals make no other setting.
+    let is_double = |(at, (key, _)): (usize, &(String, String))| flags[..at].iter().any(|(before, _)| before.eq_ignore_ascii_case(key));
+    match flags.iter().enumerate().find(|flag| is_double(*flag)) {
+        None => Ok(()),
+        Some((_, (key, _))) => {
+            let key = key.to_ascii_lowercase();
+            let detail = format!(
+                "The command line gives `{key}` twice. Nothing was started. Give it once, by `--set {key}=VALUE` or by a flag of its own."
+            );
+            Err(StartError { code: ErrorCode::ConfigurationInvalid, detail })
+        }
     }
 }
 
@@ -72,6 +90,8 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 
 fn serve(config: &Config) -> Result<(), StartError> {
     start_log(config)?;
+    check_data_folder(&config.data)?;
+    let bound = Bound::take(config)?;
     let person_secret = load_or_create_person_secret(&config.person_key_path(), &config.data)?;
     check_person_secret(&config.person_key_path(), &config.data, &person_secret)?;
     let (clock, metrics) = (Arc::new(SystemClock), Arc::new(Metrics::new()));
@@ -90,7 +110,7 @@ fn serve(config: &Config) -> Result<(), StartError> {
     parts.journal = Some(Arc::clone(&backend) as Arc<_>);
     parts.keys = keys.as_ref().map(LocalKeys::parts);
     parts.metrics = metrics;
-    listen(config, parts)?;
+    listen(bound, config, parts)?;
     backend.stop();
     keys.iter().for_each(LocalKeys::stop);
     tracing::info!("stopped");
@@ -98,13 +118,13 @@ fn serve(config: &Config) -> Result<(), StartError> {
 }
 
 /// Serves until told to stop.
-pub(crate) fn listen(config: &Config, parts: Parts) -> Result<(), StartError> {
+pub(crate) fn listen(bound: Bound, config: &Config, parts: Parts) -> Result<(), StartError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| StartError {
         code: ErrorCode::Internal,
         detail: format!("No runtime could be made: {error}. Nothing was started."),
     })?;
     runtime.block_on(async {
-        let server = Server::bind(config, parts).await?;
+        let server = Server::on(bound, config, parts).await?;
         let stop = stop::told().map_err(no_signals)?;
         let line = format!("listening on {}\n", server.url());
         stop::on_hangup(server.reloader()).map_err(no_signals)?;

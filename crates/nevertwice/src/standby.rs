@@ -1,30 +1,28 @@
 //! `nevertwice standby`: follows another server's journal in a folder of its own, until it is promoted.
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use nevertwice_api::{ErrorCode, Observer};
 use nevertwice_local::clock::SystemClock;
 use nevertwice_local::source::Source as _;
-use nevertwice_server::config::{Config, Secret, load};
+use nevertwice_server::config::{Config, load};
 use nevertwice_server::{
-    COPIED_NOTES, LocalKeys, Metrics, Parts, Remote, StartError, Target, check_person_secret, compare_person_secret,
-    is_person_secret_noted, load_person_secret, open_standby,
+    Bound, COPIED_NOTES, LocalKeys, Metrics, Parts, Remote, StartError, Target, check_data_folder, check_person_secret,
+    compare_person_secret, is_person_secret_noted, load_person_secret, open_standby,
 };
 
-use crate::copies::read_key;
+use crate::asking::AskingArgs;
 use crate::serve;
 
 /// Follows another server. Its settings are those of `serve`: they hold once it is promoted, and where they listen, already now.
 #[derive(Debug, clap::Args)]
 pub(crate) struct StandbyArgs {
-    /// The server that is followed, such as `http://10.0.0.1:8080`.
+    /// The server that is followed, such as `http://10.0.0.1:8080` or `https://primary.example`.
     #[arg(long, value_name = "URL")]
     from: Target,
-    /// A file with that server's operator key; none if it has no keys.
-    #[arg(long, value_name = "FILE")]
-    api_key_file: Option<PathBuf>,
+    #[command(flatten)]
+    asking: AskingArgs,
     /// The name under which that server knows this standby: each has its own.
     #[arg(long, value_name = "NAME", default_value = "standby")]
     name: String,
@@ -45,11 +43,12 @@ pub(crate) fn run(arguments: &StandbyArgs) -> ExitCode {
 
 fn follow(arguments: &StandbyArgs, config: &Config) -> Result<(), StartError> {
     serve::start_log(config)?;
-    let key = arguments.api_key_file.as_deref().map(key_of).transpose()?;
-    let mut remote = Remote::new(arguments.from.clone(), key).map_err(|error| StartError {
-        code: ErrorCode::Internal,
-        detail: format!("No runtime could be made: {error}. Nothing was started."),
-    })?;
+    let mut remote = arguments
+        .asking
+        .remote(&arguments.from)
+        .map_err(|error| StartError { code: ErrorCode::ConfigurationInvalid, detail: format!("{error}. Nothing was started.") })?;
+    check_data_folder(&config.data)?;
+    let bound = Bound::take(config)?;
     let person_secret = person_secret(arguments, config, &mut remote)?;
     let (clock, metrics) = (Arc::new(SystemClock), Arc::new(Metrics::new()));
     let observer = Arc::clone(&metrics) as Arc<dyn Observer>;
@@ -62,7 +61,7 @@ fn follow(arguments: &StandbyArgs, config: &Config) -> Result<(), StartError> {
     parts.standby = Some(Arc::clone(&standby));
     parts.metrics = metrics;
     parts.keys = keys.as_ref().map(LocalKeys::parts);
-    serve::listen(config, parts)?;
+    serve::listen(bound, config, parts)?;
     standby.stop();
     keys.iter().for_each(LocalKeys::stop);
     tracing::info!("stopped");
@@ -86,8 +85,4 @@ fn person_secret(arguments: &StandbyArgs, config: &Config, remote: &mut Remote) 
         compare_person_secret(&path, &arguments.from.to_string(), &secret, &String::from_utf8_lossy(&note.bytes))?;
     }
     Ok(secret)
-}
-
-fn key_of(file: &Path) -> Result<Secret, StartError> {
-    read_key(file).map_err(|error| StartError { code: ErrorCode::ConfigurationInvalid, detail: format!("{error}.") })
 }

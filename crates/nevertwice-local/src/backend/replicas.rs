@@ -153,6 +153,8 @@ impl Replicas {
             Standing::Near => None,
             Standing::Short => {
                 let live = self.readers.quorum(self.min).live(self.clock.now_ms());
+                // One may have been heard since this was found: what is told has to be what was found.
+                let live = if self.is_late.load(Ordering::Relaxed) { live } else { live.min(self.min.saturating_sub(1)) };
                 Some(Failure::ReplicasShort { live, min: self.min })
             }
             Standing::Crowded => Some(Failure::Overloaded),
@@ -301,5 +303,35 @@ impl Replicas {
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nevertwice_api::NoObserver;
+
+    use super::*;
+
+    struct Still;
+
+    impl Clock for Still {
+        fn now_ms(&self) -> i64 {
+            1_000
+        }
+    }
+
+    /// A replica that is heard between the decision and its text does not make a text that contradicts the decision.
+    #[test]
+    fn a_refusal_for_want_of_replicas_never_tells_that_there_are_enough() {
+        let readers = Arc::new(Readers::new(5_000));
+        let (wait, clock, observer) = (Duration::from_secs(1), Arc::new(Still), Arc::new(NoObserver));
+        let replicas = Replicas::new(1, wait, 8, 0, Arc::clone(&readers), clock, observer);
+        let standing = replicas.standing(1_000);
+        assert_eq!(standing, Standing::Short);
+        assert!(readers.heard("standby", 0, Some(0), 1_000));
+        assert_eq!(replicas.refusal(standing), Some(Failure::ReplicasShort { live: 0, min: 1 }));
+        // One that is there and late is told as being there.
+        replicas.is_late.store(true, Ordering::Relaxed);
+        assert_eq!(replicas.refusal(standing), Some(Failure::ReplicasShort { live: 1, min: 1 }));
     }
 }

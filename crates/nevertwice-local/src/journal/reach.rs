@@ -48,8 +48,13 @@ impl Reach {
         if let Some(found) = later_version(&bytes) {
             return Err(OpenError::TooNew { what: "the file `reach`", found, supported: VERSION });
         }
-        let damage =
-            || Damage { segment: 0, offset: 0, what: format!("the file {NAME:?}, which says how far the journal reaches, cannot be read") };
+        let damage = || Damage {
+            segment: 0,
+            offset: 0,
+            what: format!(
+                "the file `{NAME}`, which says how far the journal reaches, is not the line `batch` and a number that was written, so the journal's end may be missing"
+            ),
+        };
         Ok(Some(parse(&bytes).ok_or_else(damage)))
     }
 

@@ -230,3 +230,29 @@ fn names_and_texts_that_only_look_like_its_own_are_not_taken_for_them() {
         assert!(matches!(open(&storage).map(|_| ()), Err(OpenError::Marker { .. })), "{other:?}");
     }
 }
+
+/// What is wrong with the two small files is told by their names and by what should stand there, not by a segment that there is not.
+#[test]
+fn damage_of_the_small_files_is_told_in_words() {
+    let (storage, _) = written(13, 3);
+    let told = |name: &str, text: &[u8]| {
+        let storage = storage.fork(4);
+        storage.put(name, text);
+        open(&storage).map(|_| ()).expect_err("it is damaged").to_string()
+    };
+    let reach = told("reach", b"far\n");
+    assert!(reach.starts_with("the file `reach`") && reach.contains("is not the line `batch` and a number"), "{reach}");
+    assert!(!reach.contains("segment 0"), "{reach}");
+    let short = told("reach", b"batch 99\n");
+    assert!(short.contains("had reached batch 99"), "{short}");
+    for (text, expected) in [
+        (&b"\xff"[..], "it is not text"),
+        (b"somebody else's\n", "its first line is not `nevertwice data`"),
+        (b"nevertwice data\nformat x\n", "its second line is not `format` and a number"),
+        (b"nevertwice data\nformat 1\njournal x\n", "its third line is not `journal` and 16 hexadecimal digits"),
+        (b"nevertwice data\nformat 1\njournal 0123456789abcdef\nmore\n", "it has something beside its three lines"),
+    ] {
+        let format = told("format", text);
+        assert!(format.starts_with("the file `format`") && format.contains(expected) && format.contains("nothing was done"), "{format}");
+    }
+}

@@ -27,6 +27,7 @@ impl Config {
         self.check_together(&mut wrong);
         self.check_jwt(&mut wrong);
         self.check_key_records(&mut wrong);
+        self.check_otlp(&mut wrong);
         if !wrong.is_empty() {
             return Err(StartError::new(
                 ErrorCode::ConfigurationInvalid,
@@ -67,6 +68,9 @@ impl Config {
         in_range("answer_deadline_ms", self.answer_deadline_ms.into(), 10, 600_000);
         in_range("request_read_ms", self.request_read_ms.into(), 10, 600_000);
         in_range("tls_handshake_ms", self.tls_handshake_ms.into(), 10, 600_000);
+        in_range("otlp_queue_max", self.otlp_queue_max as i128, 1, 1_000_000);
+        in_range("otlp_flush_ms", self.otlp_flush_ms.into(), 10, 60_000);
+        in_range("otlp_timeout_ms", self.otlp_timeout_ms.into(), 10, 60_000);
         in_range("reload_ms", self.reload_ms.into(), 10, 3_600_000);
         in_range("drain_ms", self.drain_ms.into(), 0, 600_000);
         in_range("body_bytes_max", self.body_bytes_max as i128, 1_024, 1 << 26);

@@ -6,6 +6,7 @@
 mod check;
 mod check_jwt;
 mod check_key_records;
+mod check_otlp;
 mod keys_store;
 mod load;
 mod secret;

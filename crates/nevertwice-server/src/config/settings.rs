@@ -46,7 +46,7 @@ macro_rules! settings {
 }
 
 /// The settings that are secrets: they are not taken from the command line, where everybody on the machine could see them.
-pub const SECRET_SETTINGS: &[&str] = &["operator_key", "service_key"];
+pub const SECRET_SETTINGS: &[&str] = &["operator_key", "service_key", "otlp_headers"];
 
 const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
 
@@ -93,6 +93,24 @@ settings! {
     log: String = "info".to_owned(), "info";
     /// Whether the log is written as JSON.
     log_json: bool = false, "false";
+    /// Where traces are sent, by OTLP over HTTP with protobuf: the address of a collector, `http://` or `https://`, to which `/v1/traces` is added. If absent, none are recorded.
+    otlp_endpoint: Option<String> = None, "";
+    /// The file with the certificates, in PEM, of the authorities that are believed when the collector is reached over `https://`; if absent, those of the system.
+    otlp_ca_file: Option<PathBuf> = None, "";
+    /// Headers that go with each request to the collector, lines `name: value`. They are never logged.
+    otlp_headers: Option<Secret> = None, "";
+    /// The same in a file, which is read at the start.
+    otlp_headers_file: Option<PathBuf> = None, "";
+    /// The name by which the collector knows the server, `service.name`; 1 to 128 characters.
+    otlp_service_name: String = "nevertwice".to_owned(), "nevertwice";
+    /// The share of the requests without `traceparent` that is recorded, from 0 to 1. One with a `traceparent` is recorded if that says `sampled`.
+    otlp_sample_ratio: f64 = 1.0, "1";
+    /// The most recorded requests that wait to be sent; further ones are dropped and counted.
+    otlp_queue_max: usize = 4_096, "4096";
+    /// How long a recorded request waits for others, to be sent with them.
+    otlp_flush_ms: u64 = 1_000, "1000";
+    /// How long the collector may take for an answer.
+    otlp_timeout_ms: u64 = 5_000, "5000";
     /// When "yes" is said: `journaled` (fsynced on this node), `decided` (held in memory, lost with the process), or `replicated` (fsynced here and on `replicas_min` standbys).
     level: Level = Level::Journaled, "journaled";
     /// How many standbys, each with a name of its own, have to confirm before something is `replicated`. 0: that level is not offered.

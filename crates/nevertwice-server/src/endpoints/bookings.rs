@@ -33,7 +33,7 @@ pub(crate) async fn book(call: Box<Call>) -> Result<Reply, Refusal> {
     let candidate = key.candidate(&code);
     if is_filled_in && !has_booking(&call.app, &sale, candidate).await? {
         let answer = honeypot::answer(&call.app, &sale, &candidate, &level, &intent).await?;
-        return Reply::feigned(&answer, StatusCode::CREATED);
+        return Reply::feigned(&answer, StatusCode::CREATED, answer.replayed);
     }
     let admit = core::Admit { candidate, email, level };
     let command = call.of(intent, admit);

@@ -3,7 +3,10 @@
 //! A bucket is one number, the instant at which it will be full again. It is kept in two cells, and the earlier one counts: a
 //! cell that is shared with a busy caller shows an instant that is too late, and the other one does not.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
 
 use super::cells::{CELLS, Cells};
 
@@ -42,16 +45,18 @@ impl RateTable {
         let [ours, other] = &self.rows;
         let (Some(first), Some(second)) = (ours.get(first), other.get(second)) else { return Ok(()) };
         loop {
-            let (one, two) = (first.load(Relaxed), second.load(Relaxed));
+            let (one, two) = (first.load(Acquire), second.load(Acquire));
             let (earlier, seen, later) = if one <= two { (first, one, second) } else { (second, two, first) };
             let full_at = seen.max(now);
             if let Some(wait) = (full_at - now).checked_sub(self.tolerance).filter(|wait| *wait > 0) {
                 return Err(Wait(wait));
             }
             let next = full_at.saturating_add(self.cost.saturating_mul(u64::from(count)));
+            // The later cell first, and what is taken counts with the earlier one: in the other order somebody could come between, find
+            // the later cell behind, and take the same once more from there.
+            later.fetch_max(next, Relaxed);
             // If somebody else was here meanwhile, it is looked at again.
-            if earlier.compare_exchange_weak(seen, next, Relaxed, Relaxed).is_ok() {
-                later.fetch_max(next, Relaxed);
+            if earlier.compare_exchange_weak(seen, next, Release, Relaxed).is_ok() {
                 return Ok(());
             }
         }

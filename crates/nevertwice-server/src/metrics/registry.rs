@@ -26,6 +26,8 @@ pub struct Metrics {
     pub(crate) payments_confirmed: Count,
     pub(crate) holders_paid: Count,
     pub(crate) steward_failures: Count,
+    pub(crate) spans_exported: Count,
+    pub(crate) spans_dropped: Count,
     pub(crate) sweeps: Sweeps,
     pub(crate) keys: KeyMetrics,
     pub(super) backend: BackendMetrics,

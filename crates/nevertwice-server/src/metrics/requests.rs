@@ -32,16 +32,13 @@ impl RouteNumber {
     }
 }
 
-/// Outcomes that are no problem, in the order of `Outcome`.
-const FINE: [&str; 4] = ["served", "accepted", "replayed", "feigned"];
-
 #[derive(Default)]
 pub(crate) struct Requests(Stripes<Endpoints>);
 
 struct Endpoints(Vec<Endpoint>);
 
 struct Endpoint {
-    fine: [AtomicU64; FINE.len()],
+    fine: [AtomicU64; Outcome::ALL.len()],
     // One for each code of the catalogue.
     refused: Box<[AtomicU64]>,
     took: TimeHistogram,
@@ -94,7 +91,8 @@ impl Requests {
     pub(super) fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> std::fmt::Result {
         let mut counts = encoder.encode_descriptor("nevertwice_requests", "Requests by endpoint and outcome", None, MetricType::Counter)?;
         for number in 0..=RouteNumber::BATCH_LINE.0 {
-            let fine = FINE.iter().enumerate().map(|(place, word)| (*word, self.sum(number, |endpoint| endpoint.fine.get(place))));
+            let fine =
+                Outcome::ALL.iter().map(|outcome| (outcome.word(), self.sum(number, |endpoint| endpoint.fine.get(*outcome as usize))));
             let refused =
                 ErrorCode::ALL.iter().map(|code| (code.code(), self.sum(number, |endpoint| endpoint.refused.get(*code as usize))));
             for (outcome, count) in fine.chain(refused) {

@@ -93,6 +93,12 @@ impl Collector for Scrape {
             ("nevertwice_closings_confirmed", "Bookings that the steward found paid at the gateway", &metrics.payments_confirmed),
             ("nevertwice_holders_paid", "Holders that the steward paid", &metrics.holders_paid),
             ("nevertwice_steward_failures", "Steps of the steward that failed and will be tried again", &metrics.steward_failures),
+            ("nevertwice_spans_exported", "Recorded requests that the collector of traces took", &metrics.spans_exported),
+            (
+                "nevertwice_spans_dropped",
+                "Recorded requests that the collector of traces did not take, or for which there was no room",
+                &metrics.spans_dropped,
+            ),
         ] {
             counter.encode(encoder.encode_descriptor(name, help, None, MetricType::Counter)?)?;
         }

@@ -8,20 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::client::conn::http1::{self, SendRequest};
-use hyper_util::rt::TokioIo;
+use hyper::client::conn::http1::SendRequest;
 use nevertwice_api::wire::Problem;
-use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::{Duration, timeout};
 
-use super::target::Target;
+use super::connect::Connect;
 use crate::config::Secret;
 
-/// The largest answer: a batch may fill a segment.
-const BODY_BYTES_MAX: usize = 96 << 20;
-/// How long connecting may take.
-const CONNECT: Duration = Duration::from_secs(3);
 /// How long an answer may take.
 const ANSWER: Duration = Duration::from_secs(120);
 /// How much longer one may take that was asked to wait: who asks so asks again.
@@ -58,6 +52,8 @@ pub enum RemoteError {
     Refused(Box<Problem>),
     /// What came is no answer of this API.
     Strange(String),
+    /// Nothing was asked: no certificate would be believed, or this side lacks something.
+    Unprepared(String),
 }
 
 impl fmt::Display for RemoteError {
@@ -66,38 +62,42 @@ impl fmt::Display for RemoteError {
             Self::Unreachable(what) => write!(f, "there is no answer: {what}"),
             Self::Refused(problem) => write!(f, "{} ({}). {}", problem.title, problem.code, problem.detail),
             Self::Strange(what) => write!(f, "what came is no answer of a nevertwice server: {what}"),
+            Self::Unprepared(what) => write!(f, "{what}; nothing was asked"),
         }
     }
 }
 
 impl std::error::Error for RemoteError {}
 
-pub(super) struct Client {
-    target: Target,
+/// One connection to a server, reopened when it breaks.
+pub(crate) struct Client {
+    connect: Connect,
     key: Option<Secret>,
+    body_bytes_max: usize,
     interrupt: Interrupt,
     connection: Option<SendRequest<Full<Bytes>>>,
 }
 
 /// What is asked.
-pub(super) struct Ask<'a> {
-    pub(super) method: Method,
-    pub(super) path: &'a str,
-    pub(super) headers: &'a [(&'static str, &'a str)],
-    pub(super) body: Bytes,
+pub(crate) struct Ask<'a> {
+    pub(crate) method: Method,
+    pub(crate) path: &'a str,
+    pub(crate) headers: &'a [(&'a str, &'a str)],
+    pub(crate) body: Bytes,
     /// How long the server was asked to wait.
-    pub(super) wait: Duration,
+    pub(crate) wait: Duration,
 }
 
 impl<'a> Ask<'a> {
-    pub(super) fn get(path: &'a str) -> Self {
+    pub(crate) fn get(path: &'a str) -> Self {
         Self { method: Method::GET, path, headers: &[], body: Bytes::new(), wait: Duration::ZERO }
     }
 }
 
 impl Client {
-    pub(super) fn new(target: Target, key: Option<Secret>) -> Self {
-        Self { target, key, interrupt: Interrupt::default(), connection: None }
+    /// `key` goes with each request; an answer of more than `body_bytes_max` is not read.
+    pub(crate) fn new(connect: Connect, key: Option<Secret>, body_bytes_max: usize) -> Self {
+        Self { connect, key, body_bytes_max, interrupt: Interrupt::default(), connection: None }
     }
 
     pub(super) fn interrupt(&self) -> Interrupt {
@@ -106,6 +106,16 @@ impl Client {
 
     /// Asks, and returns the head and the body of what is no problem.
     pub(super) async fn ask(&mut self, ask: Ask<'_>) -> Result<(HeaderMap, Bytes), RemoteError> {
+        let (status, headers, body) = self.send(ask).await?;
+        let judged = judge(status, headers, body);
+        if matches!(judged, Err(RemoteError::Strange(_))) {
+            self.connection = None;
+        }
+        judged
+    }
+
+    /// Asks, and returns the status, the head and the body of whatever is answered.
+    pub(crate) async fn send(&mut self, ask: Ask<'_>) -> Result<(StatusCode, HeaderMap, Bytes), RemoteError> {
         let within = if ask.wait.is_zero() { ANSWER } else { ask.wait + ANSWER_AFTER_WAIT };
         let interrupt = self.interrupt.clone();
         let answer = tokio::select! {
@@ -115,20 +125,20 @@ impl Client {
                 answer.unwrap_or_else(|_| Err(RemoteError::Unreachable(format!("none came within {} s", within.as_secs()))))
             }
         };
-        if matches!(answer, Err(RemoteError::Unreachable(_) | RemoteError::Strange(_))) {
+        if answer.is_err() {
             self.connection = None;
         }
         answer
     }
 
-    async fn exchange(&mut self, ask: Ask<'_>) -> Result<(HeaderMap, Bytes), RemoteError> {
+    async fn exchange(&mut self, ask: Ask<'_>) -> Result<(StatusCode, HeaderMap, Bytes), RemoteError> {
         let unreachable = |error: hyper::Error| RemoteError::Unreachable(error.to_string());
         let mut request = self.request(ask)?;
         // A kept connection may have been closed meanwhile: then once more, on a new one.
         for _ in 0..2 {
             let mut sender = match self.connection.take() {
                 Some(sender) if !sender.is_closed() => sender,
-                _ => self.connect().await?,
+                _ => self.open().await?,
             };
             if sender.ready().await.is_err() {
                 continue;
@@ -136,10 +146,10 @@ impl Client {
             match sender.try_send_request(request).await {
                 Ok(response) => {
                     let (head, body) = response.into_parts();
-                    let body = Limited::new(body, BODY_BYTES_MAX).collect().await;
+                    let body = Limited::new(body, self.body_bytes_max).collect().await;
                     let body = body.map_err(|error| RemoteError::Unreachable(error.to_string()))?.to_bytes();
                     self.connection = Some(sender);
-                    return judge(head.status, head.headers, body);
+                    return Ok((head.status, head.headers, body));
                 }
                 Err(mut error) => match error.take_message() {
                     Some(unsent) => request = unsent,
@@ -150,23 +160,13 @@ impl Client {
         Err(RemoteError::Unreachable("the connection broke twice".to_owned()))
     }
 
-    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, RemoteError> {
-        let unreachable = |what: String| RemoteError::Unreachable(format!("{}: {what}", self.target));
-        let connected = timeout(CONNECT, TcpStream::connect(self.target.address())).await;
-        let stream = connected.map_err(|_| unreachable("connecting took too long".to_owned()))?;
-        let stream = stream.map_err(|error| unreachable(error.to_string()))?;
-        stream.set_nodelay(true).map_err(|error| unreachable(error.to_string()))?;
-        let (sender, connection) =
-            http1::Builder::new().handshake(TokioIo::new(stream)).await.map_err(|error| unreachable(error.to_string()))?;
-        tokio::spawn(async move {
-            // Its end shows in the sender.
-            let _ended = connection.await;
-        });
-        Ok(sender)
+    async fn open(&self) -> Result<SendRequest<Full<Bytes>>, RemoteError> {
+        let opened = self.connect.open().await;
+        opened.map_err(|what| RemoteError::Unreachable(format!("{}: {what}", self.connect.target())))
     }
 
     fn request(&self, ask: Ask<'_>) -> Result<Request<Full<Bytes>>, RemoteError> {
-        let mut builder = Request::builder().method(ask.method).uri(ask.path).header("host", self.target.authority());
+        let mut builder = Request::builder().method(ask.method).uri(ask.path).header("host", self.connect.target().authority());
         if let Some(key) = &self.key {
             builder = builder.header("authorization", format!("Bearer {}", key.reveal()));
         }

@@ -3,13 +3,19 @@
 //! It blocks: who uses it has a thread of his own, and no runtime around him.
 //!
 //! - `target`: an address, as an operator writes it.
+//! - `trust`: whose certificates are believed.
+//! - `connect`: opens a connection, over TLS or not.
 //! - `client`: one connection, kept alive and reopened.
 //! - `source`: the routes of the journal.
 
 mod client;
+mod connect;
 mod source;
 mod target;
+mod trust;
 
+pub(crate) use client::{Ask, Client};
 pub use client::{Interrupt, RemoteError};
+pub(crate) use connect::Connect;
 pub use source::Remote;
 pub use target::Target;

@@ -1,7 +1,7 @@
 //! The routes of another server's journal.
 
 use std::fmt::Write as _;
-use std::io;
+use std::path::Path;
 
 use axum::http::{HeaderMap, Method};
 use bytes::Bytes;
@@ -9,13 +9,19 @@ use nevertwice_api::ErrorCode;
 use nevertwice_api::wire::{JournalListing, Promoted};
 use nevertwice_local::journal::Extent;
 use nevertwice_local::source::{Listing, Note, Piece, Pull, Pulled, SnapshotExtent, Source, SourceError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::Duration;
 
 use super::client::{Ask, Client, Interrupt, RemoteError};
+use super::connect::Connect;
 use super::target::Target;
 use crate::config::Secret;
 use crate::endpoints::journal::{BATCH_HEADER, BYTES_HEADER};
+
+/// The largest answer: a batch may fill a segment.
+const BODY_BYTES_MAX: usize = 96 << 20;
 
 /// Another server.
 pub struct Remote {
@@ -30,13 +36,20 @@ impl std::fmt::Debug for Remote {
 }
 
 impl Remote {
-    /// The server at `target`; nothing is asked yet. It needs the operator's key unless it has none.
+    /// The server at `target`; nothing is asked yet. It needs the operator's key unless it has none. Over TLS it is believed if an
+    /// authority whose certificate is in the file `ca` vouches for its host's name; without that file, one that the system believes.
     ///
     /// # Errors
-    /// If no runtime can be made.
-    pub fn new(target: Target, key: Option<Secret>) -> io::Result<Self> {
-        let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
-        Ok(Self { runtime, client: Client::new(target, key) })
+    /// If no runtime can be made, or no certificate would be believed. A file for a server without TLS is refused too: whoever names
+    /// one takes the connection for safe.
+    pub fn new(target: Target, key: Option<Secret>, ca: Option<&Path>) -> Result<Self, RemoteError> {
+        if ca.is_some() && !target.has_tls() {
+            return Err(RemoteError::Unprepared(format!("certificates are of no use with {target}, which is reached without TLS")));
+        }
+        let connect = Connect::new(target, ca).map_err(|error| RemoteError::Unprepared(error.to_string()))?;
+        let runtime = Builder::new_current_thread().enable_io().enable_time().build();
+        let runtime = runtime.map_err(|error| RemoteError::Unprepared(format!("no runtime can be made: {error}")))?;
+        Ok(Self { runtime, client: Client::new(connect, key, BODY_BYTES_MAX) })
     }
 
     /// Ends whatever this waits for, from another thread.
@@ -57,6 +70,36 @@ impl Remote {
         let headers = [("content-type", "application/json"), ("idempotency-key", "promote")];
         let body = Bytes::from_static(b"{}");
         let ask = Ask { method: Method::POST, headers: &headers, body, ..Ask::get("/v1/standby/promote") };
+        self.read_answer(ask)
+    }
+
+    /// Reads what is at a path with its query.
+    ///
+    /// # Errors
+    /// If it refuses, can't be reached, or answers something else.
+    pub fn read<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, RemoteError> {
+        self.read_answer(Ask::get(path))
+    }
+
+    /// Reads what is at a path with its query, about a principal.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn read_of<T: DeserializeOwned>(&mut self, path: &str, principal: &str) -> Result<T, RemoteError> {
+        self.read_answer(Ask { headers: &[("principal", principal)], ..Ask::get(path) })
+    }
+
+    /// Posts JSON to a path, on behalf of a principal. A request whose connection broke is not sent again.
+    ///
+    /// # Errors
+    /// If it refuses, can't be reached, or answers something else.
+    pub fn post<T: DeserializeOwned>(&mut self, path: &str, principal: &str, body: &impl Serialize) -> Result<T, RemoteError> {
+        let headers = [("content-type", "application/json"), ("principal", principal)];
+        let body = serde_json::to_vec(body).map_err(|error| RemoteError::Unprepared(format!("what is asked is not JSON: {error}")))?;
+        self.read_answer(Ask { method: Method::POST, headers: &headers, body: body.into(), ..Ask::get(path) })
+    }
+
+    fn read_answer<T: DeserializeOwned>(&mut self, ask: Ask<'_>) -> Result<T, RemoteError> {
         let (_, body) = self.ask(ask)?;
         serde_json::from_slice(&body).map_err(|error| RemoteError::Strange(error.to_string()))
     }

@@ -159,6 +159,27 @@ fn keys_that_make_no_sense_are_refused() {
 }
 
 #[test]
+fn ids_that_differ_in_capitals_alone_are_told_apart_in_words() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let file = keys_file(folder.path());
+    make_key(&file, wanted("desk", KeyRole::Operator), START_MS).expect("a key");
+    let text = fs::read_to_string(&file).expect("it can be read");
+    let (head, row) = text.split_once("[[key]]").expect("a key");
+    for (second, told) in [
+        (
+            row.replace("\"desk\"", "\"Desk\""),
+            "key number 2 is wrong: its id has capitals, and ids have small letters alone; with those it is the id",
+        ),
+        (row.replace("\"desk\"", "\"TILL\""), "key number 2 is wrong: its id has capitals, and ids have small letters alone"),
+        (row.to_owned(), "the id `desk` is there twice"),
+    ] {
+        fs::write(&file, format!("{head}[[key]]{row}\n[[key]]{second}")).expect("it can be written");
+        let error = list_keys(&file).expect_err(told).to_string();
+        assert!(error.contains(told) && !error.contains("Desk"), "{error}");
+    }
+}
+
+#[test]
 fn many_at_once_lose_no_key() {
     let folder = TempDir::new().expect("a folder can be made");
     let file = keys_file(folder.path());

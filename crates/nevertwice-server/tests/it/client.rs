@@ -144,5 +144,11 @@ fn read(bytes: &[u8]) -> Answer {
     let mut lines = head.split("\r\n");
     let status = lines.next().and_then(|line| line.split(' ').nth(1)?.parse().ok()).expect("a status line");
     let headers = lines.filter_map(|line| line.split_once(": ")).map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
-    Answer { status, headers, text: body.to_owned() }
+    let answer = Answer { status, headers, text: body.to_owned() };
+    if answer.header("content-type") == Some("application/problem+json")
+        && let Some(code) = serde_json::from_str::<Value>(body).ok().and_then(|problem| problem["code"].as_str()?.parse().ok())
+    {
+        nevertwice_testkit::codes::met(code);
+    }
+    answer
 }

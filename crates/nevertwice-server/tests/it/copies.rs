@@ -19,7 +19,7 @@ const OPERATOR: &str = "operator-key-0123456789";
 
 fn remote(house: &House, key: Option<&str>) -> Remote {
     let target: Target = format!("http://{}", house.addr).parse().expect("an address");
-    Remote::new(target, key.map(Secret::new)).expect("a runtime")
+    Remote::new(target, key.map(Secret::new), None).expect("a runtime")
 }
 
 /// A remote blocks, so it works beside the server's runtime.
@@ -175,7 +175,7 @@ async fn what_was_pruned_is_said_and_its_snapshot_is_there() {
 #[tokio::test]
 async fn a_server_that_is_not_there_or_a_strange_one_is_told_from_one_that_refuses() {
     let gone: Target = "http://127.0.0.1:1".parse().expect("an address");
-    let nobody = beside(Remote::new(gone, None).expect("a runtime"), |remote| remote.listing()).await;
+    let nobody = beside(Remote::new(gone, None, None).expect("a runtime"), |remote| remote.listing()).await;
     assert!(matches!(nobody, Err(SourceError::Unreachable(_))), "{nobody:?}");
     let house = House::open().await;
     let remote = remote(&house, None);

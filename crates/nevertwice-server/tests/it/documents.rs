@@ -151,7 +151,8 @@ fn the_page_about_the_settings_is_up_to_date() {
          Settings come from the defaults, a TOML file (`--config FILE`), the environment (`NEVERTWICE_` and the setting in\n\
          capitals, such as `NEVERTWICE_SWEEP_MS`), and flags (`--listen`, `--data`, `--log`, `--set SETTING=VALUE`); later ones\n\
          win. A key that nobody knows is refused, and so is nonsense, with all that is wrong named at once. The keys of\n\
-         callers are not taken from the command line, where everybody on the machine could see them.\n\n\
+         callers and the headers of the collector are not taken from the command line, where everybody on the machine could see\n\
+         them. A setting that the command line gives twice, by `--set` and by a flag of its own or by two of either, is refused.\n\n\
          | setting | default | meaning |\n|---|---|---|\n",
     );
     for setting in SETTINGS {
@@ -170,7 +171,9 @@ fn the_page_about_the_settings_is_up_to_date() {
          - `replicas_wait_ms` over `answer_deadline_ms`, where there is a `replicas_min`: nobody would hear what came later;\n\
          - `keys_lease_ms_max` not shorter than `keys_retention_ms`: a claim must not outlive the memory of its key;\n\
          - `keys_lease_ms` over `keys_lease_ms_max`: it is what is asked for where nobody says;\n\
-         - `keys_answer_bytes_max` over `keys_bodies_bytes_max`: no such answer could be kept.\n",
+         - `keys_answer_bytes_max` over `keys_bodies_bytes_max`: no such answer could be kept;\n\
+         - certificates or headers for a collector without `otlp_endpoint`, and `otlp_ca_file` where that is not `https://`: somebody takes\n  \
+         for safe what is not there.\n",
     );
     up_to_date("configuration.md", &text);
 }
@@ -184,17 +187,19 @@ fn the_page_about_the_api_is_up_to_date() {
          Bodies are JSON in UTF-8; unknown members are refused. Amounts, prices and quantities are whole numbers in the market's\n\
          unit. Every error is a problem (RFC 9457) of type `application/problem+json`, with a stable `code` whose page is at\n\
          `/errors/{code}`; the pages are also [here](errors/README.md). A head that is refused before there is a request has such an\n\
-         answer too (`head_malformed`, `headers_too_large`, `uri_too_long`), which ends its connection. The server speaks HTTP/1.1,\n\
-         over TLS where that is configured; a proxy in front of it speaks whatever else is wanted.\n\n\
+         answer too (`head_malformed`, `headers_too_large`, `uri_too_long`, and `request_timeout` where half of one came and no\n\
+         more), which ends its connection. A connection on which nothing was asked, or nothing more, is closed after `request_read_ms`\n\
+         without a word. The server speaks HTTP/1.1, over TLS where that is configured; a proxy in front of it speaks whatever else is\n\
+         wanted.\n\n\
          ## Headers\n\n\
          | header | where | meaning |\n|---|---|---|\n\
          | `Authorization: Bearer KEY` | all but what anyone may ask | a key, or a JWT where an issuer is configured; none if the server has no credentials. [Access](access.md) says who may do what |\n\
-         | `Host` | a server without credentials | a loopback address, `localhost` or the host of `public_url`, or the answer is `role_insufficient`: what a page in a browser sends under a name of its own is nobody's command |\n\
+         | `Host` | a server without credentials | a loopback address, `localhost` or the host of `public_url`, or the answer is `role_insufficient`: what a page in a browser sends under a name of its own is nobody's command. A host in the first line (`GET http://HOST/...`) has to be one of these as well |\n\
          | `Principal` | what a service may ask for a principal | on whose behalf; needed with the key of a service, and not with a JWT, which is for its subject. It is the first half of an intent, so it is the same in every retry |\n\
          | `Idempotency-Key` | every command, but for the calls about [keys](keys-api.md) | 1 to 255 visible ASCII characters, in double quotes (RFC 8941) or bare: the second half of an intent |\n\
          | `Idempotency-Expires` | the same | milliseconds since 1970; from then on the intent is given up, and an unknown key is refused `intent_expired` |\n\
          | `Ack-Level` | every command and call about keys | further levels that the answer has to have reached, separated by commas |\n\
-         | `traceparent` | all | the trace that the request is part of (W3C Trace Context); kept in the entry and the log. One that can't be read is ignored |\n\
+         | `traceparent` | all | the trace that the request is part of (W3C Trace Context); kept in the entry and the log, and recorded for a collector if it says `sampled` and [there is one](operation.md#traces). One that can't be read is ignored |\n\
          | `traceresponse` | answers | in the form of a `traceparent`: the same trace, with the server's own step; where the request named a trace |\n\
          | `Idempotent-Replayed: true` | answers | what is told had happened before, with the same key; the status is 200 |\n\
          | `Retry-After` | answers | seconds after which the same request may be made again, with the same key |\n\n\

@@ -176,6 +176,11 @@ async fn trouble_after_the_admission_does_not_say_that_nothing_was_done() {
     let detail = problem["detail"].as_str().expect("a detail");
     assert!(detail.contains("is held") && !detail.contains("Nothing was done"), "{detail}");
     assert_eq!(problem["figures"]["booking"]["state"], "admitted");
+    // Nobody can have paid for it: its payment has not begun, and owns nothing.
+    let booking = problem["figures"]["booking"]["booking"].as_str().expect("an id").to_owned();
+    let confirm = json!({"payment": format!("final.{booking}")});
+    let early = house.post(format!("/v1/sales/final/bookings/{booking}/confirm"), "c", confirm).await;
+    assert_eq!((early.status, early.code().as_str()), (403, "not_owner"));
     trouble.store(FINE, Ordering::SeqCst);
     let replay = house.book("a", "A1", "north").await;
     assert_eq!((replay.status, &replay.json()["state"]["state"]), (200, &json!("paying")));

@@ -1,5 +1,6 @@
 //! Heads that are refused before there is a request: their answer is a problem like every other, and ends the connection.
 
+use nevertwice_server::config::Secret;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -68,6 +69,57 @@ async fn a_path_beyond_what_is_read_gets_a_problem() {
     let answer = house.get(format!("/v1/markets/{}", "x".repeat(70_000))).await;
     refused("a long path", &answer, 414, "uri_too_long");
     assert_eq!(answer.json()["figures"]["uri_bytes_max"], 65_534);
+}
+
+/// Half a head that never becomes a whole one is answered, like half a body.
+#[tokio::test]
+async fn a_head_that_does_not_come_whole_in_time_gets_a_problem() {
+    let house = House::configured(|config| config.request_read_ms = 50).await;
+    for (what, bytes) in [
+        ("a part of the first line", "GET /hea"),
+        ("a first line", "GET /healthz HTTP/1.1\r\n"),
+        ("all but its end", "GET /healthz HTTP/1.1\r\nhost: localhost\r\n"),
+    ] {
+        refused(what, &send_bytes(house.addr, bytes.as_bytes()).await, 408, "request_timeout");
+    }
+    let whole = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let mut stream = TcpStream::connect(house.addr).await.expect("the server accepts");
+    stream.write_all(format!("{whole}GET /he").as_bytes()).await.expect("they can be sent");
+    let mut answers = String::new();
+    stream.read_to_string(&mut answers).await.expect("the connection is ended in order");
+    assert!(answers.starts_with("HTTP/1.1 200") && answers.contains("HTTP/1.1 408") && answers.ends_with('}'), "{answers}");
+    let counted = house.metric("nevertwice_requests_total{endpoint=\"unmatched\",outcome=\"request_timeout\"}").await;
+    assert_eq!(counted, 4.0);
+    // Who asks nothing, or nothing more, is not answered: it would be taken for the answer to what is asked next.
+    for bytes in ["", whole] {
+        let mut stream = TcpStream::connect(house.addr).await.expect("the server accepts");
+        stream.write_all(bytes.as_bytes()).await.expect("it can be sent");
+        let mut answers = String::new();
+        stream.read_to_string(&mut answers).await.expect("the connection is ended in order");
+        assert!(!answers.contains("408"), "{answers}");
+    }
+}
+
+/// A whole URL in the first line is another way to name a host.
+#[tokio::test]
+async fn a_host_in_the_first_line_is_looked_at_as_well() {
+    let house = House::open().await;
+    let ask = |target: &str, host: &str| Ask::new("GET", target).without("host").header("host", host);
+    for (target, host) in [
+        ("http://other-host/v1/journal", "localhost"),
+        ("http://other-host:8080/v1/journal", "127.0.0.1"),
+        ("http://127.0.0.1.other-host/v1/journal", "localhost"),
+        ("http://localhost/v1/journal", "other-host"),
+    ] {
+        assert_eq!(house.send(ask(target, host)).await.code(), "role_insufficient", "{target} {host}");
+    }
+    for target in ["http://localhost/v1/journal", "http://127.0.0.1:1/v1/journal", "http://[::1]/v1/journal", "/v1/journal"] {
+        assert_eq!(house.send(ask(target, "localhost")).await.status, 200, "{target}");
+    }
+    // Where a key is needed, the name does not matter.
+    let closed = House::configured(|config| config.operator_key = Some(Secret::new("operator-0123456789"))).await;
+    let ask = ask("http://other-host/v1/journal", "other-host").header("authorization", "Bearer operator-0123456789");
+    assert_eq!(closed.send(ask).await.status, 200);
 }
 
 /// What came whole before it on the same connection has its answers, in their order.

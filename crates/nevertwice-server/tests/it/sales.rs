@@ -125,6 +125,32 @@ async fn who_has_a_booking_gets_it_even_with_the_hidden_field_filled_in() {
 }
 
 #[tokio::test]
+async fn a_program_s_retry_hears_what_it_was_told_before() {
+    let house = House::open().await.with_sale().await;
+    let real = (house.book("a", "A1", "north").await, house.book("a", "A1", "north").await);
+    let filled = |code: &str| json!({"code": code, "level": "north", "website": "https://spam.example"});
+    let tell = |code: &'static str| house.post("/v1/sales/final/bookings", "robot", filled(code));
+    let fake = tell("B2").await;
+    house.later(5_000);
+    let again = tell("B2").await;
+    let names = |answer: &crate::client::Answer| answer.headers.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    for (fake, real) in [(&fake, &real.0), (&again, &real.1)] {
+        assert_eq!((fake.status, names(fake)), (real.status, names(real)));
+        assert_eq!(fake.json()["replayed"], real.json()["replayed"]);
+        // As long as that of a person, figure by figure.
+        for member in ["booking", "reference", "seat", "hold_expires_at", "position", "at_ms"] {
+            let length = |answer: &crate::client::Answer| answer.json()["result"][member].to_string().len();
+            assert_eq!(length(fake), length(real), "{member}: {fake:?}");
+        }
+    }
+    assert_eq!((&again.json()["result"], &again.json()["state"]), (&fake.json()["result"], &fake.json()["state"]));
+    assert_eq!(tell("C3").await.code(), "fingerprint_mismatch");
+    house.post("/v1/sales/final/open", "shut", json!({"open": false})).await.result();
+    assert_eq!(tell("B2").await.json()["result"], fake.json()["result"], "who has one passes the doors");
+    assert_eq!(house.metric("nevertwice_honeypot_hits_total").await, 3.0);
+}
+
+#[tokio::test]
 async fn what_a_program_is_told_is_nobodys_and_counts_as_nothing() {
     let house = House::open().await.with_sale().await;
     let body = json!({"code": "B2", "level": "north", "website": "https://spam.example"});
@@ -144,13 +170,14 @@ async fn what_a_program_is_told_is_nobodys_and_counts_as_nothing() {
         assert_eq!(page.status, 404);
         assert_eq!(house.booking(&real["result"]["booking"]).await["state"], "paying");
     }
-    let seq = |position: &str| position.split_once('-').and_then(|(_, seq)| seq.parse::<u64>().ok()).expect("a seq");
-    assert!(seq(&booking) >= 1 << 52 && seq(&position) < 1 << 53, "{fake}");
-    assert_eq!(house.get(format!("/v1/sales/final/bookings/{booking}")).await.code(), "unknown_booking");
-    assert_eq!(house.get(format!("/v1/sales/final/acks/{position}")).await.code(), "position_unknown");
     let counted = |outcome: &str| format!("nevertwice_requests_total{{endpoint=\"book\",outcome=\"{outcome}\"}}");
     assert_eq!(house.metric(&counted("feigned")).await, 2.0);
     assert_eq!(house.metric(&counted("accepted")).await, 3.0);
+    // Nor does a restart make it anybody's.
+    let house = house.reopen(Plan::default()).await;
+    house.post("/v1/sales/final/open", "shut", json!({"open": false})).await.result();
+    assert_eq!(house.get(format!("/v1/sales/final/bookings/{booking}")).await.code(), "unknown_booking");
+    assert_eq!(house.get(format!("/v1/sales/final/acks/{position}")).await.code(), "position_unknown");
 }
 
 #[tokio::test]

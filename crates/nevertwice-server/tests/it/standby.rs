@@ -30,7 +30,7 @@ impl Annex {
     pub(crate) async fn of(house: &House) -> Self {
         let folder = TempDir::new().expect("a folder can be made");
         let config = Config { data: data(&folder), sweep_ms: 20, ..Plan::default().config };
-        let remote = Remote::new(format!("http://{}", house.addr).parse().expect("an address"), None).expect("a runtime");
+        let remote = Remote::new(format!("http://{}", house.addr).parse().expect("an address"), None, None).expect("a runtime");
         let (clock, metrics) = (Arc::new(ManualClock::new(START_MS)), Arc::new(Metrics::new()));
         let (now, observer) = (Arc::clone(&clock) as Arc<dyn Clock>, Arc::clone(&metrics) as Arc<dyn Observer>);
         let standby = Arc::new(open_standby(&config, remote, "annex", now, observer).expect("it opens"));

@@ -8,7 +8,7 @@ use nevertwice_local::error::OpenError;
 use nevertwice_local::inspect::Inspection;
 use nevertwice_local::storage::FileStorage;
 use nevertwice_server::config::Config;
-use nevertwice_server::{LocalKeys, StartError, inspect_person_secret};
+use nevertwice_server::{LocalKeys, StartError, check_data_folder, inspect_person_secret};
 
 use super::clock;
 use super::configuration::mode_of;
@@ -39,6 +39,10 @@ pub(super) fn look(config: &Config) -> Vec<Finding> {
     if !data.exists() {
         let found = format!("{} is not there yet", data.display());
         return vec![Finding::fine(SUBJECT, found, "The first start makes it, and the person key beside it.")];
+    }
+    if let Err(error) = check_data_folder(data) {
+        let advice = "name the folder of the server's data, or an empty one, with `data`";
+        return vec![Finding::new(SUBJECT, Grade::Error, error.to_string(), "`serve` would refuse to start.", advice)];
     }
     let mut findings = look_at_data(data);
     let is_fine = inspect_person_secret(&key, data);

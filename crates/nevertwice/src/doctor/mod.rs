@@ -15,5 +15,6 @@ mod limits;
 mod memory;
 mod permissions;
 mod tls;
+mod traces;
 
 pub(crate) use command::DoctorArgs;

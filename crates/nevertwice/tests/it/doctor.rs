@@ -7,13 +7,14 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::ran::Ran as _;
 use crate::reports::folder;
 use crate::serve::Serving;
 
 fn doctor(data: &Path, more: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nevertwice"));
     command.args(["doctor", "--json", "--data"]).arg(data).args(more).env_clear();
-    command.output().expect("the binary starts")
+    command.ran()
 }
 
 /// What it found, after checking that its exit code is that of the worst.
@@ -116,7 +117,7 @@ fn bad_folders_are_findings_and_no_panics() {
     let strange = TempDir::new().expect("a folder can be made");
     fs::write(strange.path().join("holiday.jpg"), "sand").expect("it can be written");
     let strange = findings(strange.path(), &[]);
-    assert_eq!(of(&strange, "person key")[0].0, "error", "{strange:?}");
+    assert!(of(&strange, "data folder")[0].1.contains("holiday.jpg"), "{strange:?}");
 }
 
 #[test]
@@ -144,7 +145,7 @@ fn it_runs_beside_the_server() {
     assert_eq!(of(&findings, "person key")[0].0, "fine");
     assert_eq!(serving.ask("GET /readyz", "").0, 200);
     assert!(serving.signal("-TERM").status.success());
-    let output = Command::new(env!("CARGO_BIN_EXE_nevertwice")).args(["doctor", "--data"]).arg(&data).output().expect("the binary starts");
+    let output = Command::new(env!("CARGO_BIN_EXE_nevertwice")).args(["doctor", "--data"]).arg(&data).ran();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("What to do:") && text.trim_end().ends_with("notes"), "{text}");
 }

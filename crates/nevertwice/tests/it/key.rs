@@ -5,11 +5,12 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
+use crate::ran::Ran as _;
 use crate::serve::Serving;
 
 fn key(arguments: &[&str], file: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nevertwice"));
-    command.arg("key").args(arguments).arg("--keys-file").arg(file).output().expect("the binary starts")
+    command.arg("key").args(arguments).arg("--keys-file").arg(file).ran()
 }
 
 fn told(output: &Output) -> (String, String) {
@@ -71,6 +72,6 @@ fn a_command_about_keys_says_what_is_wrong() {
         assert!(!output.status.success() && shown.is_empty() && told.contains(wanted), "{arguments:?}: {told}");
         assert!(!file.exists(), "{arguments:?}");
     }
-    let output = Command::new(env!("CARGO_BIN_EXE_nevertwice")).args(["key", "list"]).output().expect("the binary starts");
+    let output = Command::new(env!("CARGO_BIN_EXE_nevertwice")).args(["key", "list"]).ran();
     assert!(String::from_utf8_lossy(&output.stderr).contains("keys_file"));
 }

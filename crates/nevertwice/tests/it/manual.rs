@@ -4,8 +4,10 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
+use crate::ran::Ran as _;
+
 fn run(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_nevertwice")).args(arguments).output().expect("the binary starts")
+    Command::new(env!("CARGO_BIN_EXE_nevertwice")).args(arguments).ran()
 }
 
 fn told(arguments: &[&str]) -> String {

@@ -10,6 +10,7 @@ use nevertwice_server::config::{Config, SETTINGS, Sources, load};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::ran::Ran as _;
 use crate::serve::Serving;
 
 fn root() -> PathBuf {
@@ -143,6 +144,47 @@ fn the_compose_file_gives_the_container_little_and_keeps_its_data() {
         assert!(SETTINGS.iter().any(|known| known.key == setting), "{variable}");
         assert!(value.as_str().is_some_and(|value| value.starts_with(&format!("${{{variable}:"))), "it comes from outside: {variable}");
     }
+}
+
+#[test]
+fn the_compose_file_s_pair_is_a_primary_and_a_standby_that_follows_it() {
+    let compose: Value = serde_saphyr::from_str(&text("compose.yml")).expect("it is YAML");
+    let config = example("container.toml", &[("NEVERTWICE_OPERATOR_KEY", "0123456789abcdef")]);
+    let alone = &compose["services"]["nevertwice"];
+    assert!(alone["profiles"].is_null(), "one node needs no profile");
+    let mut ports = vec![alone["ports"][0].clone()];
+    for name in ["primary", "standby"] {
+        let service = &compose["services"][name];
+        assert_eq!(service["profiles"][0], "pair");
+        // What keeps one node in its place keeps these.
+        for member in ["restart", "stop_grace_period", "read_only", "cap_drop", "security_opt", "ulimits", "image"] {
+            assert_eq!(service[member], alone[member], "{name} {member}");
+        }
+        let port = &service["ports"][0];
+        assert!(
+            port.as_str().is_some_and(|port| port.starts_with("127.0.0.1:") && port.ends_with(":8080")) && !ports.contains(port),
+            "{port}"
+        );
+        ports.push(port.clone());
+        let (volume, at) = service["volumes"][0].as_str().and_then(|volume| volume.split_once(':')).expect("a volume");
+        assert!(volume == name && compose["volumes"].as_object().expect("volumes").contains_key(name) && config.data.starts_with(at));
+        let environment = service["environment"].as_object().expect("settings");
+        let setting = |variable: &String| variable.strip_prefix("NEVERTWICE_").expect(variable).to_lowercase();
+        assert!(environment.keys().all(|variable| SETTINGS.iter().any(|known| known.key == setting(variable))), "{environment:?}");
+        assert_eq!(environment["NEVERTWICE_PERSON_KEY_FILE"], "/run/secrets/person_key");
+        // A secret is mounted under its name.
+        let secrets = service["secrets"].as_array().expect("secrets");
+        assert!(secrets.iter().all(|secret| !compose["secrets"][secret.as_str().expect("a name")]["environment"].is_null()));
+        let command = service["command"].as_array().expect("a command").iter().map(|word| word.as_str().expect("a word"));
+        let mentioned = command.clone().filter_map(|word| word.strip_prefix("/run/secrets/"));
+        assert!(mentioned.chain(["person_key"]).all(|secret| secrets.contains(&Value::from(secret))), "{secrets:?}");
+        // The binary understands the command; what it names is not on this machine.
+        let output = Command::new(env!("CARGO_BIN_EXE_nevertwice")).args(command).ran();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(1) && told.contains("/etc/nevertwice/nevertwice.toml"), "{name}: {told}");
+    }
+    let follows = &compose["services"]["standby"]["command"][2];
+    assert_eq!(follows, "http://primary:8080", "by the name of the other service");
 }
 
 #[test]

@@ -15,6 +15,8 @@ use nevertwice_server::{note_person_secret, person_key_of};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::ran::Ran as _;
+
 fn name(text: &str) -> Name {
     Name::new(text).expect("a name")
 }
@@ -56,9 +58,9 @@ fn a_reader_that_leaves_early_is_no_failure() {
     {
         let (reader, writer) = std::io::pipe().expect("a pipe can be made");
         drop(reader);
-        let output = command(arguments, folder.path()).stdout(writer).output().expect("the binary starts");
+        let output = command(arguments, folder.path()).stdout(writer).ran();
         assert!(output.status.success() && output.stderr.is_empty(), "{arguments:?}: {output:?}");
-        let read = command(arguments, folder.path()).output().expect("the binary starts");
+        let read = command(arguments, folder.path()).ran();
         assert!(read.status.success() && !read.stdout.is_empty(), "{arguments:?}: {read:?}");
     }
 }
@@ -67,7 +69,7 @@ fn a_reader_that_leaves_early_is_no_failure() {
 fn verify_says_which_shard_it_can_only_judge_from_its_records() {
     let told = "market/cup: judged from its records: its first entries lie below the oldest snapshot";
     for (instruments, pruned) in [(3, false), (80, true)] {
-        let output = command(&["verify"], folder(instruments).path()).output().expect("the binary starts");
+        let output = command(&["verify"], folder(instruments).path()).ran();
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && text.ends_with("clean\n"), "{text}");
         assert_eq!(text.lines().any(|line| line == told), pruned, "{text}");
@@ -110,7 +112,7 @@ fn verify_tells_a_note_of_the_person_key_that_is_damaged_or_of_another_key() {
 }
 
 fn read(arguments: &[&str], data: &Path) -> String {
-    let output = command(arguments, data).output().expect("the binary starts");
+    let output = command(arguments, data).ran();
     assert!(output.status.success(), "{arguments:?}: {output:?}");
     String::from_utf8(output.stdout).expect("it is text")
 }
@@ -139,7 +141,7 @@ fn the_audit_tells_what_the_journal_does_not_hold_any_more() {
     bytes[100] ^= 1;
     std::fs::write(&file, bytes).expect("it can be written");
     for (arguments, told) in [(["audit"], "FAULT"), (["verify"], "not clean")] {
-        let output = command(&arguments, folder.path()).output().expect("the binary starts");
+        let output = command(&arguments, folder.path()).ran();
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(!output.status.success() && text.contains(told) && text.contains("audit-"), "{arguments:?}: {output:?}");
     }
@@ -158,6 +160,6 @@ fn a_tap_is_explained_from_a_folder() {
     let told: Value = serde_json::from_str(&json).expect("it is JSON");
     assert_eq!((&told["found"][0]["position"], &told["attempts"]["seen"]), (&Value::from("1-3"), &Value::Array(Vec::new())));
     for wrong in [&["explain", "--principal", "a b", "--key", "k"][..], &["explain", "--principal", "a", "--key", "k", "--shard", "cup"]] {
-        assert!(!command(wrong, folder.path()).output().expect("the binary starts").status.success(), "{wrong:?}");
+        assert!(!command(wrong, folder.path()).ran().status.success(), "{wrong:?}");
     }
 }

@@ -9,6 +9,8 @@ use std::sync::Mutex;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::ran::Ran as _;
+
 /// A server in a process of its own, which ends with this.
 pub(crate) struct Serving {
     process: Mutex<Child>,
@@ -38,7 +40,8 @@ impl Serving {
         let mut process = command.spawn().expect("the binary starts");
         let mut line = String::new();
         BufReader::new(process.stdout.take().expect("its output")).read_line(&mut line).expect("it says where it listens");
-        let address = line.trim().strip_prefix("listening on http://").unwrap_or_else(|| panic!("it said {line:?}")).to_owned();
+        let address = line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("it said {line:?}"));
+        let address = address.split_once("://").expect("a scheme").1.to_owned();
         Self { process: Mutex::new(process), address }
     }
 
@@ -104,7 +107,7 @@ impl Serving {
     }
 }
 
-const MARKET: &str =
+pub(crate) const MARKET: &str =
     r#"{"market":"wc","decimals":2,"fee_bps":0,"limits":{"quantity_max":9,"holding_max":9,"house_loss_max":0},"mode":"open"}"#;
 
 #[test]
@@ -134,7 +137,7 @@ fn a_data_folder_has_one_process() {
     let folder = TempDir::new().expect("a folder can be made");
     let data = folder.path().join("data");
     let serving = Serving::start(&data, &[]);
-    let second = command(&data, &[]).output().expect("the binary starts");
+    let second = command(&data, &[]).ran();
     let told = String::from_utf8_lossy(&second.stderr);
     assert!(!second.status.success() && told.contains("data_folder_in_use"), "{told}");
     assert!(second.stdout.is_empty());
@@ -149,20 +152,65 @@ fn nonsense_does_not_start() {
     for (more, told) in [
         (&["--set", "swep_ms=1"][..], "configuration_invalid"),
         (&["--set", "sweep_ms=999999"], "a quarter"),
-        (&["--set", "listen=0.0.0.0:0", "--listen", "0.0.0.0:0"], "cannot be used multiple times"),
+        (&["--listen", "0.0.0.0:0"], "cannot be used multiple times"),
+        // Given twice in two ways, one would not count.
+        (&["--set", "listen=127.0.0.1:1"], "gives `listen` twice"),
+        (&["--set", "sweep_ms=1000", "--set", "SWEEP_MS=2000"], "gives `sweep_ms` twice"),
+        (&["--set", "log=debug", "--log", "info"], "gives `log` twice"),
         (&["--set", "operator_key=0123456789abcdef"], "seen by everybody"),
         (&["--config", "/no/such/file.toml"], "configuration_invalid"),
         (&["--log", "=="], "configuration_invalid"),
     ] {
-        let output = command(&data, more).output().expect("the binary starts");
+        let output = command(&data, more).ran();
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && stderr.contains(told), "{more:?}: {stderr}");
         assert!(output.stdout.is_empty());
     }
     let mut open = Command::new(env!("CARGO_BIN_EXE_nevertwice"));
-    let output = open.args(["serve", "--listen", "0.0.0.0:0", "--data"]).arg(&data).output().expect("the binary starts");
+    let output = open.args(["serve", "--listen", "0.0.0.0:0", "--data"]).arg(&data).ran();
     assert!(String::from_utf8_lossy(&output.stderr).contains("credentials_required"));
     assert!(!data.exists(), "nothing was made");
+}
+
+#[test]
+fn an_address_in_use_leaves_no_data_behind() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("it binds");
+    let address = taken.local_addr().expect("an address").to_string();
+    let data = folder.path().join("data");
+    let start = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nevertwice"));
+        command.args(["serve", "--listen", &address, "--data"]).arg(&data).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let refused = start().ran();
+    let told = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && told.contains("address_in_use"), "{told}");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("it can be listed").count(), 0, "neither data nor a person key");
+    drop(taken);
+    let serving = Serving::started(start());
+    assert_eq!((serving.address.as_str(), serving.ask("GET /readyz", "").0), (address.as_str(), 200));
+}
+
+#[test]
+fn what_is_no_data_folder_is_told_as_such_and_not_as_a_fault_of_the_person_key() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let place = |name: &str| folder.path().join(name);
+    std::fs::write(place("file"), "").expect("it can be written");
+    for (name, file) in [("home", "letter.txt"), ("backup", "backup.manifest")] {
+        std::fs::create_dir(place(name)).expect("it can be made");
+        std::fs::write(place(name).join(file), "").expect("it can be written");
+    }
+    for (name, expected) in [("file", "is a file"), ("home", "letter.txt"), ("backup", "nevertwice restore")] {
+        let output = command(&place(name), &[]).ran();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && told.contains("data_folder_invalid") && told.contains(expected), "{name}: {told}");
+        assert!(!told.contains("person key"), "{name}: {told}");
+        assert!(!place(&format!("{name}.key")).exists(), "{name}: no key was made");
+        let mut doctor = Command::new(env!("CARGO_BIN_EXE_nevertwice"));
+        let output = doctor.args(["doctor", "--data"]).arg(place(name)).ran();
+        assert!(output.status.code() == Some(2) && String::from_utf8_lossy(&output.stdout).contains(expected), "{name}: {output:?}");
+    }
 }
 
 #[test]
@@ -174,7 +222,7 @@ fn a_running_server_tells_what_operators_did_and_what_became_of_a_tap() {
     let url = format!("http://{}", serving.address);
     let ask = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_nevertwice"));
-        command.args(arguments).args(["--server", &url]).output().expect("the binary starts")
+        command.args(arguments).args(["--server", &url]).ran()
     };
     let text = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
     let audit = ask(&["audit"]);
@@ -188,5 +236,5 @@ fn a_running_server_tells_what_operators_did_and_what_became_of_a_tap() {
     assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("holds no key"), "{refused:?}");
     assert!(serving.signal("-TERM").status.success());
     let gone = ask(&["audit"]);
-    assert!(!gone.status.success() && String::from_utf8_lossy(&gone.stderr).contains("nobody listens"), "{gone:?}");
+    assert!(!gone.status.success() && String::from_utf8_lossy(&gone.stderr).contains("there is no answer"), "{gone:?}");
 }

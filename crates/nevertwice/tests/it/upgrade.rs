@@ -7,6 +7,7 @@ use std::process::Command;
 use nevertwice_testkit::release::{self, Folder};
 use tempfile::TempDir;
 
+use crate::ran::Ran as _;
 use crate::reports::command;
 
 /// What the last release left is clean, and has the states that it had.
@@ -17,7 +18,7 @@ fn verify_reads_the_folders_of_the_last_release() {
         let folder = TempDir::new().expect("a folder can be made");
         fixture.unpack(folder.path());
         for arguments in [&["verify"][..], &["journal", "inspect", "--entries"]] {
-            let output = command(arguments, folder.path()).output().expect("the binary starts");
+            let output = command(arguments, folder.path()).ran();
             let text = String::from_utf8_lossy(&output.stdout);
             assert!(output.status.success(), "{name}: {text}");
             if arguments == ["verify"] {
@@ -55,7 +56,7 @@ fn what_a_later_version_wrote_is_refused_by_every_command_and_left_alone() {
             commands.extend([command(&["verify"], &data), command(&["journal", "inspect"], &data)]);
         }
         for mut command in commands {
-            let output = command.output().expect("the binary starts");
+            let output = command.ran();
             let told = String::from_utf8_lossy(&output.stderr);
             assert!(!output.status.success() && told.contains("data_too_new"), "{name}: {told}");
             assert_eq!(Folder::of(&data), before, "{name}: nothing was written");

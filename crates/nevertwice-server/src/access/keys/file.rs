@@ -126,7 +126,15 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Vec<KeyRecord>, String> {
         .into_iter()
         .enumerate()
         .map(|(index, row)| {
-            let record = record(row).map_err(|wrong| format!("key number {} is wrong: {wrong}", index + 1))?;
+            let number = index + 1;
+            // What stands there is not shown: it may be a key that somebody pasted.
+            if let Ok(small) = KeyId::new(&row.id.to_ascii_lowercase())
+                && small.as_str() != row.id
+            {
+                let double = if ids.contains(&small) { "; with those it is the id of a key before it" } else { "" };
+                return Err(format!("key number {number} is wrong: its id has capitals, and ids have small letters alone{double}"));
+            }
+            let record = record(row).map_err(|wrong| format!("key number {number} is wrong: {wrong}"))?;
             if ids.insert(record.id.clone()) { Ok(record) } else { Err(format!("the id `{}` is there twice", record.id)) }
         })
         .collect()

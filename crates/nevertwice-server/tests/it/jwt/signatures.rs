@@ -171,7 +171,7 @@ async fn what_demands_an_extension_or_is_for_another_purpose_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_no_jwt_is_refused_and_harms_nothing() {
+async fn what_is_no_jwt_is_refused_as_one_and_harms_nothing() {
     let issuer = TestIssuer::new();
     let house = issuer.house().await;
     let good = issuer.good(By::EdDsa);
@@ -180,11 +180,11 @@ async fn what_is_no_jwt_is_refused_and_harms_nothing() {
         ("..".to_owned(), "credentials_invalid"),
         (format!("{good}="), "credentials_invalid"),
         (format!(" {good}"), "credentials_invalid"),
-        (format!("{good}."), "credentials_missing"),
-        (format!(".{good}"), "credentials_missing"),
+        (format!("{good}."), "credentials_invalid"),
+        (format!(".{good}"), "credentials_invalid"),
         (good.replace('.', ""), "credentials_missing"),
-        (good.replacen('.', "", 1), "credentials_missing"),
-        (format!("{good}.{good}"), "credentials_missing"),
+        (good.replacen('.', "", 1), "credentials_invalid"),
+        (format!("{good}.{good}"), "credentials_invalid"),
         (good.replace('-', "+").replace('.', "%2E"), "credentials_missing"),
         (format!("{}.{}.{}", "A".repeat(8_000), "A".repeat(200), "A".repeat(86)), "credentials_invalid"),
         (issuer.sign_texts(By::EdDsa, "", claims().to_string()), "credentials_invalid"),

@@ -41,8 +41,8 @@ fn panels_have_ids_of_their_own_and_do_not_lie_on_each_other() {
         assert_eq!(references.iter().map(|reference| reference.as_str()).collect::<BTreeSet<_>>().len(), references.len(), "{panel}");
     }
     let titles: Vec<&str> = panels.iter().filter(|panel| panel["type"] == "row").filter_map(|panel| panel["title"].as_str()).collect();
-    for job in ["Markets", "Sales"] {
-        assert!(titles.contains(&job), "{job} has no panels: {titles:?}");
+    for subject in ["Markets", "Sales", "A standby", "Traces"] {
+        assert!(titles.contains(&subject), "{subject} has no panels: {titles:?}");
     }
 }
 
@@ -68,4 +68,6 @@ async fn every_panel_looks_at_figures_that_a_server_shows() {
     let used: BTreeSet<String> = used.iter().map(|name| base(name)).collect();
     let unused: Vec<&String> = shown.iter().filter(|name| name.starts_with("nevertwice_") && !used.contains(&base(name))).collect();
     assert!(unused.len() <= 12, "{unused:?}");
+    let of_standbys = |name: &&String| name.starts_with("nevertwice_standby_");
+    assert!(shown.iter().filter(of_standbys).count() >= 6 && !unused.iter().any(of_standbys), "{unused:?}");
 }

@@ -1,4 +1,4 @@
-//! What a scrape of a server shows that has done some of everything.
+//! What a scrape of a server shows that has done some of everything, and one of its standby.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,9 @@ use nevertwice_server::KEY_OUTCOMES;
 use serde_json::json;
 
 use super::promql;
+use crate::client::Ask;
 use crate::house::House;
+use crate::standby::Annex;
 
 /// Outcomes of requests that are no problem.
 const FINE: [&str; 4] = ["served", "accepted", "replayed", "feigned"];
@@ -18,7 +20,10 @@ pub(crate) async fn names() -> BTreeSet<String> {
     let order = json!({"account": "ann", "instrument": "ARG", "side": "buy", "quantity": 1});
     house.post("/v1/markets/wc/orders", "o", order).await.result();
     house.book("b", "A1", "north").await.result();
-    let text = house.get("/metrics").await.text;
+    let standby = Annex::of(&house).await;
+    standby.caught_up(&house).await;
+    let text = house.get("/metrics").await.text + &standby.send(Ask::get("/metrics")).await.text;
+    standby.close().await;
     let samples = text.lines().filter(|line| !line.starts_with('#'));
     samples.filter_map(|line| line.split(['{', ' ']).next()).map(str::to_owned).collect()
 }

@@ -23,6 +23,7 @@ use crate::tls::Pair;
 
 const OPERATOR: &str = "planted-operator-Rk93-0123456789";
 const SERVICE: &str = "planted-service-Wm27+0123456789";
+const COLLECTOR: &str = "planted-collector-Yd47-0123456789";
 const PERSON: [u8; 32] = *b"planted-person-secret-Qz85-01234";
 const KEYS: [u8; 32] = *b"planted-secret-of-keys-Vn61-0123";
 /// What somebody else's handler was asked, and what it answered: only a replay tells it, and there is none here.
@@ -74,6 +75,10 @@ impl Secrets {
         plan.config.keys_file = Some(keys_file(self.folder.path()));
         self.issuer.configure(&mut plan.config);
         self.pair.configure(&mut plan.config);
+        // Nobody listens there, which gives the server something to complain of.
+        plan.config.otlp_endpoint = Some("http://127.0.0.1:1".to_owned());
+        plan.config.otlp_headers = Some(Secret::new(format!("authorization: Bearer {COLLECTOR}")));
+        plan.config.otlp_flush_ms = 10;
         plan
     }
 
@@ -84,6 +89,7 @@ impl Secrets {
     /// What is looked for.
     fn sought(&self) -> Vec<Sought> {
         let mut sought = vec![Sought::new("the person key", &PERSON), Sought::new("the secret of HS256", self.issuer.secret.as_bytes())];
+        sought.push(Sought::new("the key of the collector", COLLECTOR.as_bytes()));
         sought.push(Sought::new("a private claim", b"planted-claim-Tb61-0123456789"));
         sought.push(Sought::new("the secret of keys", &KEYS));
         sought.push(Sought::new("a guarded request", GUARDED_REQUEST.as_bytes()));
