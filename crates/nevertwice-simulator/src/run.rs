@@ -72,7 +72,6 @@ impl Campaign {
     }
 
     /// Runs one of its seeds.
-    #[must_use]
     pub fn run_seed(&self, seed: u64, trace: Trace) -> (Result<Counts, Finding>, Trace) {
         if self.is_of_keys { KeysWorld::run(&self.keys_plan(seed), trace) } else { World::run(&self.plan(seed), trace) }
     }

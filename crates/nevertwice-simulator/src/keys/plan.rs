@@ -51,7 +51,7 @@ impl KeysPlan {
     /// The plan of a seed.
     #[must_use]
     pub fn of(seed: u64, commands: u64) -> Self {
-        let mut random = Random::new(seed ^ 0x006b_6579_73);
+        let mut random = Random::new(seed ^ 0x6b65_7973);
         let random = &mut random;
         let keys = 1 + random.below(8);
         // Every fourth seed has room for fewer keys than there are.
