@@ -8,7 +8,7 @@ pub(super) struct Gauges {
     records: AtomicU64,
     answer_bytes: AtomicU64,
     lapsed: AtomicU64,
-    is_full: AtomicBool,
+    reserve: AtomicU64,
     is_poisoned: AtomicBool,
 }
 
@@ -22,8 +22,9 @@ impl Gauges {
         self.lapsed.store(lapsed, Ordering::Relaxed);
     }
 
-    pub(super) fn set_full(&self, is_full: bool) {
-        self.is_full.store(is_full, Ordering::Relaxed);
+    /// What is kept free on a full disk, in bytes.
+    pub(super) fn set_reserve(&self, bytes: u64) {
+        self.reserve.store(bytes, Ordering::Relaxed);
     }
 
     pub(super) fn poison(&self) {
@@ -42,8 +43,8 @@ impl Gauges {
         self.lapsed.load(Ordering::Relaxed)
     }
 
-    pub(super) fn is_full(&self) -> bool {
-        self.is_full.load(Ordering::Relaxed)
+    pub(super) fn reserve(&self) -> u64 {
+        self.reserve.load(Ordering::Relaxed)
     }
 
     /// Whether the journal or a file of answers failed.

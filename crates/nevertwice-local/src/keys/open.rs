@@ -23,6 +23,7 @@ use crate::chance::{Chance, SystemChance};
 use crate::clock::Clock;
 use crate::error::{IoFailure, OpenError};
 use crate::folder::{Folder, Holds};
+use crate::journal::Room;
 use crate::storage::Storage;
 
 /// The name of the folder of keys in a server's data folder.
@@ -35,6 +36,7 @@ pub struct LocalKeyStore {
     errands: Sender<Errand>,
     wishes: Sender<Wish>,
     gauges: Arc<Gauges>,
+    room: Room,
     stopping: Arc<AtomicBool>,
     pub(super) options: KeyStoreOptions,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -108,6 +110,7 @@ impl LocalKeyStore {
         let gauges = Arc::new(Gauges::default());
         gauges.set(restored.records.len(), answers.bytes());
         let snapshots = Snapshots { wishes: wished, reader: journal.reader(), chance, stopping: Arc::clone(&stopping) };
+        let room = journal.room();
         let writer = Writer {
             items: queue,
             arrived: VecDeque::new(),
@@ -115,7 +118,7 @@ impl LocalKeyStore {
             clock,
             records: restored.records,
             answers,
-            room: journal.room(),
+            room: room.clone(),
             journal,
             shelf: Shelf::new(errands.clone(), Arc::clone(&reading), options.queue_max),
             wishes: wishes.clone(),
@@ -141,6 +144,7 @@ impl LocalKeyStore {
             errands,
             wishes,
             gauges,
+            room,
             stopping,
             options: options.clone(),
             threads: Mutex::default(),
@@ -157,7 +161,7 @@ impl LocalKeyStore {
             Health::Poisoned
         } else if self.stopping.load(Ordering::Relaxed) {
             Health::Stopping
-        } else if self.gauges.is_full() {
+        } else if self.room.left_bytes().is_some_and(|left| left < self.gauges.reserve()) {
             Health::Full
         } else {
             Health::Ready

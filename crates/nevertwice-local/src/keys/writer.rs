@@ -143,14 +143,15 @@ impl Writer {
         // Looked at once all of the group have arrived: a caller that has seen an answer may count on his next command not being
         // decided before it.
         self.group.at_ms = self.clock.now_ms().max(self.records.swept_at());
+        let reserve = self.reserve();
+        self.gauges.set_reserve(reserve);
         self.group.state = if self.gauges.is_poisoned() {
             State::Poisoned
-        } else if self.room.left_bytes().is_some_and(|left| left < self.reserve()) {
+        } else if self.room.left_bytes().is_some_and(|left| left < reserve) {
             State::Full
         } else {
             State::Ready
         };
-        self.gauges.set_full(self.group.state == State::Full);
         while let Some(item) = self.arrived.pop_front() {
             self.take(item);
         }
