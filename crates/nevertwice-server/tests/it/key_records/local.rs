@@ -12,15 +12,18 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::guard::{call, completion, created, registration, with};
-use crate::house::{House, Plan, START_MS};
+use crate::house::{House, Plan, START_MS, eventually};
 
 fn config(folder: &Path) -> Config {
     Config { data: folder.join("data"), ..Config::default() }
 }
 
 fn open(folder: &Path) -> LocalKeys {
-    let clock = Arc::new(ManualClock::new(START_MS)) as Arc<dyn Clock>;
-    LocalKeys::open(&config(folder), clock).expect("it opens").expect("it is the default")
+    open_by(folder, &Arc::new(ManualClock::new(START_MS)))
+}
+
+fn open_by(folder: &Path, clock: &Arc<ManualClock>) -> LocalKeys {
+    LocalKeys::open(&config(folder), Arc::clone(clock) as Arc<dyn Clock>).expect("it opens").expect("it is the default")
 }
 
 async fn house(keys: &LocalKeys) -> House {
@@ -54,6 +57,26 @@ async fn what_was_claimed_and_answered_is_there_after_a_restart() {
     assert_eq!(second.on_keys("complete", late).await["kept_before"], false);
     assert_eq!(second.send(call("register", &registration(3)).header("ack-level", "ledgered")).await.code(), "level_unavailable");
     close(second, keys).await;
+}
+
+#[tokio::test]
+async fn claims_on_disk_are_counted_and_freed_though_nobody_asks_for_them() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let clock = Arc::new(ManualClock::new(START_MS));
+    let keys = open_by(folder.path(), &clock);
+    let mut plan = Plan { keys: Some(keys.parts()), ..Plan::default() };
+    plan.config.sweep_ms = 10;
+    let house = House::with(plan).await;
+    for number in 0..3 {
+        house.on_keys("register", with(registration(1), json!({"key": format!("k{number}")}))).await;
+    }
+    let shows = async |name: &str, value: f64| (house.metric(name).await == value).then_some(());
+    clock.set(START_MS + 60_000);
+    eventually("they are counted", async || shows("nevertwice_key_claims_lapsed", 3.0).await).await;
+    clock.set(START_MS + 86_400_000);
+    eventually("they are freed", async || shows("nevertwice_key_records", 0.0).await).await;
+    eventually("none is left to count", async || shows("nevertwice_key_claims_lapsed", 0.0).await).await;
+    close(house, keys).await;
 }
 
 #[test]
