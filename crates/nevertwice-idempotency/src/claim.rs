@@ -1,5 +1,6 @@
 //! The claims of one attempt: on one name of a key, or on two while the secret changes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use nevertwice_api::{AnswerBytes, KeyStoreFailure, Levels};
@@ -19,7 +20,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
 /// What an attempt holds.
 pub(crate) struct Claims {
-    keys: Keys,
+    keys: Arc<Keys>,
     owner: OwnerId,
     levels: Levels,
     held: Vec<(KeyId, u64)>,
@@ -49,8 +50,8 @@ pub(crate) enum Changed {
 
 impl Claims {
     /// Claims every name in turn, and gives back what it has if a later one is known.
-    pub(crate) async fn claim(keys: &Keys, ids: &[KeyId], command: &RegisterKey, levels: Levels) -> Result<Claimed, KeyStoreFailure> {
-        let mut claims = Self { keys: keys.clone(), owner: command.owner, levels, held: Vec::new() };
+    pub(crate) async fn claim(keys: &Arc<Keys>, ids: &[KeyId], command: &RegisterKey, levels: Levels) -> Result<Claimed, KeyStoreFailure> {
+        let mut claims = Self { keys: Arc::clone(keys), owner: command.owner, levels, held: Vec::new() };
         let mut taken_over = false;
         for id in ids {
             let told = match claims.register(*id, command).await {

@@ -1,5 +1,6 @@
 //! One request at a guarded route, from its key to its answer.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use tower_service::Service;
 use crate::answer::{Refusal, replay};
 use crate::body::KeysBody;
 use crate::claim::{Claimed, Claims};
+use crate::detached::{Detached, caught};
 use crate::flights::Entry;
 use crate::gather::{Gather, gather_in_time};
 use crate::key_age::made_at;
@@ -36,6 +38,9 @@ pub(crate) struct Meant {
     expires_at: Option<i64>,
 }
 
+/// What is held until the key is settled, whether or not the client is still there.
+pub(crate) type Held = Option<Arc<dyn Any + Send + Sync>>;
+
 pub(crate) type Answered<RB, E> = Result<Response<KeysBody<RB>>, E>;
 
 /// Lets a request through, unguarded.
@@ -48,11 +53,12 @@ where
 
 /// Answers a request of a guarded route.
 pub(crate) async fn guarded<S, B, G, RB>(
-    keys: &Keys,
+    keys: &Arc<Keys>,
     gather: &G,
     route: Arc<Route>,
     request: Request<B>,
     service: S,
+    held: Held,
 ) -> Answered<RB, S::Error>
 where
     S: Service<Request<B>, Response = Response<RB>> + Send + 'static,
@@ -90,10 +96,10 @@ where
         }
     };
     // Detached from the connection: from the claim on, a client that hangs up changes nothing.
-    let detached = tokio::spawn(answer(keys.clone(), route.clone(), meant, parts, body, service));
-    match detached.await {
-        Ok(answered) => answered,
-        Err(_) => Ok(unknown(&route.policy).render()),
+    let answering = caught(answer(Arc::clone(keys), route.clone(), meant, parts, body, service, held));
+    match Detached::new(answering).await {
+        Some(answered) => answered,
+        None => Ok(unknown(&route.policy).render()),
     }
 }
 
@@ -161,12 +167,13 @@ pub(crate) async fn read<B, G: Gather<B>>(
 
 /// Claims the key and answers: with the handler, with what is known, or with a refusal. It goes on whoever hangs up.
 pub(crate) async fn answer<S, B, W, RB>(
-    keys: Keys,
+    keys: Arc<Keys>,
     route: Arc<Route>,
     meant: Meant,
     parts: Parts,
     body: W,
     service: S,
+    held: Held,
 ) -> Answered<RB, S::Error>
 where
     S: Service<Request<B>, Response = Response<RB>> + Send + 'static,
@@ -183,9 +190,7 @@ where
         ended(outcome);
         Ok(refusal.render())
     };
-    let Ok(owner) = keys.attempt() else {
-        return refused(Refusal::new(ErrorCode::Internal, "The system gives no random numbers. Nothing was done."), Outcome::Refused);
-    };
+    let owner = keys.attempt();
     let command = RegisterKey {
         fingerprint: meant.fingerprint,
         owner,
@@ -196,7 +201,8 @@ where
     };
     let deadline = Instant::now() + Duration::from_millis(policy.wait_ms);
     let (claimed, flight) = loop {
-        let entry = meant.ids.last().map(|id| keys.flights.enter(*id));
+        // Where nobody waits, nobody need be found.
+        let entry = meant.ids.last().filter(|_| policy.wait_ms > 0).map(|id| keys.flights.enter(*id));
         let flight = match entry {
             Some(Entry::Follows(mut ends)) if Instant::now() < deadline => {
                 // Another body is told so at once; the same one waits.
@@ -268,7 +274,7 @@ where
             }
         }
     }
-    let attempt = Attempt { keys, route, claims, taken_over, _flight: flight };
+    let attempt = Attempt { keys, route, claims: Arc::new(claims), taken_over, _flight: flight, _held: held };
     attempt.run(parts, body, service).await
 }
 

@@ -1,8 +1,8 @@
 //! What all guarded routes of a process share: the store, the secrets, the routes.
 
-use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use nevertwice_api::{BoxFuture, ErrorCode, KeyStore, KeyStoreFailure};
@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use crate::breaker::Breaker;
 use crate::flights::Flights;
+use crate::heartbeat::Heartbeats;
 use crate::{CallerExtension, Clock, Identify, KeyObserver, MachineClock, NoKeyObserver, Routes, Secrets};
 
 /// How patient the layer is with its store.
@@ -79,9 +80,9 @@ pub struct Keys {
     pub(crate) breaker: Arc<Breaker>,
     operation_time: Duration,
     pub(crate) flights: Flights,
-    /// What is held until the last attempt that has a clone of this has settled its key.
-    _held: Option<Arc<dyn Any + Send + Sync>>,
+    pub(crate) heartbeats: Arc<Heartbeats>,
     instance: [u8; 32],
+    attempts: Arc<AtomicU64>,
 }
 
 impl fmt::Debug for Keys {
@@ -121,8 +122,9 @@ impl Keys {
             breaker: Arc::new(Breaker::new(&StoreLimits::default())),
             operation_time: Duration::from_millis(StoreLimits::default().operation_ms),
             flights: Flights::default(),
-            _held: None,
+            heartbeats: Arc::default(),
             instance: random()?,
+            attempts: Arc::default(),
         })
     }
 
@@ -168,18 +170,12 @@ impl Keys {
         warnings
     }
 
-    /// The same for one request, which holds something until its key is settled, whether or not its client is still there.
-    #[cfg(feature = "proxy")]
-    pub(crate) fn holding(&self, held: Arc<dyn Any + Send + Sync>) -> Self {
-        Self { _held: Some(held), ..self.clone() }
-    }
-
-    /// A new attempt: the instance's id and a fresh random number.
-    pub(crate) fn attempt(&self) -> Result<OwnerId, KeysError> {
+    /// A new attempt: a digest over what nobody but this instance knows, and its number.
+    pub(crate) fn attempt(&self) -> OwnerId {
         let mut digest = Sha256::new();
         digest.update(self.instance);
-        digest.update(random()?);
-        Ok(OwnerId(digest.finalize().into()))
+        digest.update(self.attempts.fetch_add(1, Ordering::Relaxed).to_le_bytes());
+        OwnerId(digest.finalize().into())
     }
 
     /// One operation of the store, within its time, by the breaker's leave: a store may act as soon as it is called.

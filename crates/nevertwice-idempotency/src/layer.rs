@@ -69,7 +69,7 @@ where
         let keys = self.keys.clone();
         Box::pin(async move {
             match keys.routes.find(request.method(), request.uri().path()) {
-                Some(route) => guarded(&keys, &InMemory, route, request, service).await,
+                Some(route) => guarded(&keys, &InMemory, route, request, service, None).await,
                 None => passed(request, service).await,
             }
         })

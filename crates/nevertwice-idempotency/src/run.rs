@@ -3,23 +3,23 @@
 use std::error::Error;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Request, Response};
 use http_body::{Body, Frame};
 use nevertwice_api::AnswerBytes;
-use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 use tower_service::Service;
 
 use crate::answer::kept_head;
 use crate::body::KeysBody;
 use crate::claim::{Changed, Claims};
+use crate::detached::caught;
 use crate::effect::{Effect, of_answer};
 use crate::flights::Flight;
-use crate::guard::{Answered, unknown};
+use crate::guard::{Answered, Held, unknown};
+use crate::heartbeat::Heartbeats;
 use crate::read::{Copied, Read, copy, pass_rest, read_answer};
 use crate::routes::Route;
 use crate::tee::{TeeWriter, tee};
@@ -32,12 +32,13 @@ pub struct Generation(pub u64);
 
 /// What an attempt holds until its key is settled.
 pub(crate) struct Attempt {
-    pub(crate) keys: Keys,
+    pub(crate) keys: Arc<Keys>,
     pub(crate) route: Arc<Route>,
-    pub(crate) claims: Claims,
+    pub(crate) claims: Arc<Claims>,
     pub(crate) taken_over: bool,
     /// Those of this process who wait for the answer go on when it ends.
     pub(crate) _flight: Option<Flight>,
+    pub(crate) _held: Held,
 }
 
 /// What is known of an answer when its key is settled.
@@ -71,13 +72,12 @@ impl Attempt {
         let policy = self.route.policy.clone();
         parts.extensions.insert(Generation(self.claims.generation()));
         let start = Instant::now();
-        // A task of its own: the heartbeat goes on while the handler computes, and a panic ends here.
-        let handler = tokio::spawn(async move {
+        let handler = async move {
             let response = service.call(Request::from_parts(parts, B::from(body))).await?;
             let (head, body) = response.into_parts();
             let read = read_answer(&head, body, &policy).await;
             Ok((head, read))
-        });
+        };
         let (mut head, read) = match self.with_heartbeat(handler).await {
             Some(Ok(answered)) => answered,
             Some(Err(error)) => {
@@ -121,7 +121,7 @@ impl Attempt {
         RB: Body<Data = Bytes> + Send + 'static,
         RB::Error: Into<Box<dyn Error + Send + Sync>> + Send,
     {
-        let copying = tokio::spawn(copy(body, writer, self.route.policy.kept_bytes_max()));
+        let copying = copy(body, writer, self.route.policy.kept_bytes_max());
         let Some((copied, writer)) = self.with_heartbeat(copying).await else { return self.end_unknown().await };
         let length = writer.copied() as u64;
         match copied {
@@ -181,22 +181,12 @@ impl Attempt {
         }
     }
 
-    /// Waits for a task and renews the leases meanwhile. None if it panicked.
-    async fn with_heartbeat<T>(&self, mut task: JoinHandle<T>) -> Option<T> {
-        let policy = &self.route.policy;
-        let beat = Duration::from_millis(u64::try_from(policy.lease_ms / 3).unwrap_or(1).max(1));
-        let last = Instant::now() + Duration::from_millis(policy.heartbeat_ms_max);
-        loop {
-            tokio::select! {
-                done = &mut task => return done.ok(),
-                () = sleep(beat) => {
-                    // Once replaced, or after its time, it only waits: a late answer is kept if nobody has taken over.
-                    if Instant::now() >= last || self.note(self.claims.renew(policy.lease_ms).await) == Changed::Stale {
-                        return task.await.ok();
-                    }
-                }
-            }
-        }
+    /// Does work while the leases are renewed. None if it panicked.
+    async fn with_heartbeat<F: Future>(&self, work: F) -> Option<F::Output> {
+        let heartbeat = Heartbeats::start(&self.keys, &self.route, &self.claims);
+        let done = caught(work).await;
+        heartbeat.end().await;
+        done
     }
 
     fn note(&self, changed: Changed) -> Changed {

@@ -105,7 +105,7 @@ impl Proxy {
         let address = listener.local_addr().map_err(refuse)?;
         let (work, worked) = mpsc::channel(1);
         let shared = Shared {
-            keys,
+            keys: Arc::new(keys),
             gatherer: Gatherer::new(&config.bodies),
             forward,
             identity,

@@ -19,7 +19,7 @@ use super::peer::{Peer, take_off_forged};
 use crate::Keys;
 use crate::answer::Refusal;
 use crate::body::KeysBody;
-use crate::guard::{guarded, passed};
+use crate::guard::{Held, guarded, passed};
 
 pub(super) type Answer = Response<Holding<KeysBody<AnswerBody>, Option<Arc<UnderWay>>>>;
 
@@ -32,7 +32,7 @@ pub(super) struct UnderWay {
 
 /// What the requests of all connections share.
 pub(super) struct Shared {
-    pub(super) keys: Keys,
+    pub(super) keys: Arc<Keys>,
     pub(super) gatherer: Gatherer,
     pub(super) forward: Forward,
     pub(super) identity: Vec<HeaderName>,
@@ -77,8 +77,8 @@ impl Shared {
         let request = request.map(RequestBody::Passed);
         let Ok(answer) = match self.keys.routes.find(request.method(), request.uri().path()) {
             Some(route) => {
-                let keys = self.keys.holding(under_way.clone());
-                guarded(&keys, &self.gatherer, route, request, self.forward.clone()).await
+                let held: Held = Some(under_way.clone());
+                guarded(&self.keys, &self.gatherer, route, request, self.forward.clone(), held).await
             }
             None => {
                 self.counts.passed.add(1);
