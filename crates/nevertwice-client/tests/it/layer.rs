@@ -98,7 +98,8 @@ impl Clock for Hasty {
 #[tokio::test]
 async fn a_retry_waits_for_the_first_attempt_and_gets_its_answer() {
     let slow = Arc::new(Slow::default());
-    let (statuses, waits): (Arc<Mutex<Vec<u16>>>, Arc<Mutex<Vec<u64>>>) = Default::default();
+    let statuses: Arc<Mutex<Vec<u16>>> = Arc::default();
+    let waits: Arc<Mutex<Vec<u64>>> = Arc::default();
     let wire = Wire::new(serve(slow.clone()).await, Duration::from_secs(20));
     let transport = LosesTheFirst { wire, slow: slow.clone(), statuses: statuses.clone(), sent: 0 };
     let clock = Hasty { clock: SystemClock::default(), slow: slow.clone(), waits: waits.clone() };
