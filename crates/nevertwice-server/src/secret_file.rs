@@ -81,18 +81,19 @@ impl SecretFile {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Noted::Absent),
             Err(error) => return Err(self.refuse(path, format!("can't be compared with {}: {error}", file.display()))),
         };
+        let place = data.display().to_string();
+        if let Some(version) = self.later_version(&known) {
+            return Err(self.too_new(&place, version));
+        }
         let digits = known.strip_suffix('\n').filter(|digits| digits.len() == 64);
         let is_well_formed = digits.is_some_and(|digits| digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')));
-        if !is_well_formed && self.later_version(&known).is_none() {
+        if !is_well_formed {
             let wrong = format!("can't be compared with {}, which is damaged: it is not 64 hexadecimal digits in one line", file.display());
             return Err(self.refuse(path, wrong));
         }
         match File::open(path) {
-            Ok(secret) => self.compare(path, &data.display().to_string(), &self.load(path, secret)?, &known).map(|()| Noted::Compared),
-            Err(error) if error.kind() == ErrorKind::NotFound && is_well_formed => Ok(Noted::NotCompared),
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                self.compare(path, &data.display().to_string(), &[0; 32], &known).map(|()| Noted::NotCompared)
-            }
+            Ok(secret) => self.compare(path, &place, &self.load(path, secret)?, &known).map(|()| Noted::Compared),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Noted::NotCompared),
             Err(error) => Err(self.refuse(path, format!("can't be opened: {error}"))),
         }
     }
@@ -103,13 +104,7 @@ impl SecretFile {
             return Ok(());
         }
         Err(match self.later_version(known) {
-            Some(version) => StartError::new(
-                ErrorCode::DataTooNew,
-                format!(
-                    "{} in {place} has version {version}, and this program reads up to {VERSION}. Nothing was started. Run the version that wrote it, or a newer one.",
-                    self.check
-                ),
-            ),
+            Some(version) => self.too_new(place, version),
             None => self.refuse(path, format!("is not the one with which the data in {place} were made")),
         })
     }
@@ -154,6 +149,16 @@ impl SecretFile {
 
     fn later_version(&self, text: &str) -> Option<u32> {
         text.lines().next()?.strip_prefix(self.word)?.strip_prefix(' ')?.parse().ok().filter(|version| *version > VERSION)
+    }
+
+    fn too_new(&self, place: &str, version: u32) -> StartError {
+        StartError::new(
+            ErrorCode::DataTooNew,
+            format!(
+                "{} in {place} has version {version}, and this program reads up to {VERSION}. Nothing was started. Run the version that wrote it, or a newer one.",
+                self.check
+            ),
+        )
     }
 
     fn missing(&self, path: &Path, data: &Path) -> StartError {

@@ -7,7 +7,7 @@ use super::reader::Reader;
 use super::writer::Writer;
 use crate::folder_fact::{Fact, FolderFact};
 
-/// The newest version of what was done to a folder, and the one that is written. Versions of entries stay below `FOLDER_FACTS`, so the
+/// The newest version of what was done to a folder, and the one that is written. Versions of entries stay below 128, so the
 /// first byte tells the two apart; a program that knows entries alone refuses the others as too new.
 pub const FOLDER_FACT_VERSION: u8 = FOLDER_FACTS | 1;
 
