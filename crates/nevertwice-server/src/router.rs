@@ -1,6 +1,7 @@
 //! From the table of routes to whoever answers, and what happens around every handler.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::body::{Body, HttpBody as _};
 use axum::http::request::Parts;

@@ -91,7 +91,8 @@ impl Requests {
     pub(super) fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> std::fmt::Result {
         let mut counts = encoder.encode_descriptor("nevertwice_requests", "Requests by endpoint and outcome", None, MetricType::Counter)?;
         for number in 0..=RouteNumber::BATCH_LINE.0 {
-            let fine = Outcome::ALL.iter().map(|outcome| (outcome.word(), self.sum(number, |endpoint| endpoint.fine.get(*outcome as usize))));
+            let fine =
+                Outcome::ALL.iter().map(|outcome| (outcome.word(), self.sum(number, |endpoint| endpoint.fine.get(*outcome as usize))));
             let refused =
                 ErrorCode::ALL.iter().map(|code| (code.code(), self.sum(number, |endpoint| endpoint.refused.get(*code as usize))));
             for (outcome, count) in fine.chain(refused) {

@@ -60,7 +60,6 @@ async fn what_the_collector_does_not_want_is_dropped_and_counted() {
     let collector = Collector::start(Mood::Picky(1)).await;
     let house = House::configured(|config| collector.configure(config)).await.with_market().await;
     at_least(&house, DROPPED, 1.0).await;
-    at_least(&house, EXPORTED, 0.0).await;
 }
 
 #[tokio::test]
