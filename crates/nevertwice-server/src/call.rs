@@ -16,7 +16,7 @@ use crate::access::Caller;
 use crate::names::Names;
 use crate::refusal::Refusal;
 use crate::share::Share;
-use crate::{body, intent};
+use crate::{body, intent, telemetry};
 
 /// One request whose caller is known and allowed.
 pub(crate) struct Call {
@@ -128,8 +128,11 @@ impl CommandCall {
     /// and goes on whatever becomes of who asked.
     pub(crate) async fn submit(&self, shard: ShardId, command: Command) -> Result<Answer, Refusal> {
         let answer = self.app.backend.submit(Request { shard, command, levels: self.levels });
-        let answered = self.app.rest().until(Instant::now() + self.app.limits.answer_deadline, answer).await;
-        answered.ok_or_else(Refusal::outcome_unknown)?.map_err(Refusal::from)
+        let waiting = async {
+            let answered = self.app.rest().until(Instant::now() + self.app.limits.answer_deadline, answer).await;
+            answered.ok_or_else(Refusal::outcome_unknown)?.map_err(Refusal::from)
+        };
+        telemetry::step(self.app.recorder.as_ref(), "decide", waiting).await
     }
 
     /// The body.
