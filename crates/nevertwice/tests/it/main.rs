@@ -10,6 +10,7 @@ mod key_record;
 mod manual;
 mod packaging;
 mod proxy;
+mod proxy_contract;
 mod ran;
 mod reports;
 mod serve;
