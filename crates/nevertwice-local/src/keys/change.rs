@@ -26,6 +26,7 @@
 use nevertwice_core::keys::{BodyKept, KeyAnswer, KeyClaim, KeyCompletion, KeyFreedom, KeyId, KeyRecord, KeyState, OwnerId};
 
 /// The length of a change.
+#[cfg_attr(not(feature = "fuzzing"), allow(unreachable_pub, reason = "the fuzz targets use it, and nobody else outside"))]
 pub const CHANGE_BYTES: usize = 224;
 
 /// The version of the layout. Whatever a later one changes, it keeps the version's place.

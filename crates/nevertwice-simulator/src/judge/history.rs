@@ -25,6 +25,8 @@ struct Said<'a> {
     sent: HashMap<(&'a Principal, &'a IdempotencyKey), Vec<&'a Command>>,
     /// The calls that were told that their intent has expired.
     expired: Vec<&'a Call>,
+    /// The calls whose askers did not wait for the answer: they were decided all the same, and nobody knows in which turn.
+    unheard: Vec<&'a Call>,
 }
 
 /// What was judged.
@@ -43,6 +45,9 @@ pub(crate) fn judge(record: &Record, follower: &Follower) -> Result<Judged, Find
         let of_shard = said.entry(&call.shard).or_default();
         let intent = &call.command.intent;
         of_shard.sent.entry((&intent.principal, &intent.key)).or_default().push(&call.command);
+        if call.answer.is_none() {
+            of_shard.unheard.push(call);
+        }
         if let Some(Ok(answer)) = &call.answer {
             of_shard.at.entry(answer.position).or_default().push(call);
             if is_told_expired(call) {
@@ -205,8 +210,14 @@ fn judge_call(call: &Call, position: Position, said: &Said<'_>, record: &Record,
 fn floors(call: &Call, said: &Said<'_>, record: &Record) -> Vec<i64> {
     let turns = |call: &Call| record.turns.get(call.turns.0..call.turns.1).unwrap_or_default().iter().copied();
     let Some(earliest) = turns(call).min() else { return Vec::new() };
-    let before = said.expired.iter().filter(|told| told.epoch == call.epoch && told.turns.0 <= call.turns.1);
-    let mut floors: Vec<i64> = before.flat_map(|told| turns(told)).filter(|at_ms| *at_ms > earliest).collect();
+    let before = |told: &&&Call| told.epoch == call.epoch && told.turns.0 <= call.turns.1;
+    let heard = said.expired.iter().filter(before).flat_map(|told| turns(told));
+    let unheard = said.unheard.iter().filter(before).filter_map(|asked| Some((asked, asked.command.intent.expires_at?)));
+    let unheard = unheard.flat_map(|(asked, expires_at)| {
+        let turns = record.turns.get(asked.turns.0..call.turns.1).unwrap_or_default();
+        turns.iter().copied().filter(move |at_ms| *at_ms >= expires_at)
+    });
+    let mut floors: Vec<i64> = heard.chain(unheard).filter(|at_ms| *at_ms > earliest).collect();
     floors.sort_unstable();
     floors.dedup();
     floors
