@@ -61,7 +61,7 @@ fn every_page_has_a_code() {
 fn what_can_be_tried_again_is_said_with_a_status_that_proxies_understand() {
     for code in ErrorCode::ALL.iter().filter(|code| code.retryable()) {
         // By the draft on idempotency keys a key that is worked on is a conflict; it comes with `Retry-After`.
-        let is_told = matches!(code.status(), 408 | 429 | 502 | 503) || *code == ErrorCode::KeyInProgress;
+        let is_told = matches!(code.status(), 408 | 429 | 502 | 503 | 504) || *code == ErrorCode::KeyInProgress;
         assert!(is_told, "{code} is retryable with status {}", code.status());
     }
 }

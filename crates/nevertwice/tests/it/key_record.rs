@@ -33,7 +33,7 @@ fn an_operator_looks_at_a_claim_and_renews_and_releases_it() {
     let folder = TempDir::new().expect("a folder can be made");
     let serving = Serving::start(&folder.path().join("data"), &[]);
     let scope = ["--scope", "charges"];
-    assert!(refused(&key_record(&serving, &[&["inspect"][..], &scope].concat())).contains("[unknown_key]"));
+    assert!(refused(&key_record(&serving, &[&["inspect"][..], &scope].concat())).contains("(unknown_key)"));
     let owner = "5a".repeat(32);
     let registration = json!({"key": "k", "scope": "charges", "owner": owner, "request": "{}"});
     let (status, claimed) = call(&serving, "register", &registration);
@@ -51,7 +51,7 @@ fn an_operator_looks_at_a_claim_and_renews_and_releases_it() {
     // Another claim than the one that was looked at is left alone.
     for verb in ["renew", "release"] {
         let stale = key_record(&serving, &[&[verb, "--generation", "7"][..], &scope].concat());
-        assert!(refused(&stale).contains("[stale_owner]"), "{verb}");
+        assert!(refused(&stale).contains("(stale_owner)"), "{verb}");
     }
     let renewed = told(&key_record(&serving, &[&["renew", "--generation", &generation, "--lease-ms", "120000"][..], &scope].concat()));
     assert!(renewed.contains("120000 ms from now"), "{renewed}");
