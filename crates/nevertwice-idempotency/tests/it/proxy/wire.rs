@@ -32,7 +32,9 @@ impl Told {
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
         let problem: serde_json::Value = serde_json::from_slice(&self.body).expect("a problem is JSON");
         assert_eq!(problem["status"], self.status);
-        problem["code"].as_str().expect("it has a code").to_owned()
+        let code = problem["code"].as_str().expect("it has a code").to_owned();
+        nevertwice_testkit::codes::met(code.parse().expect("it is one of the catalogue"));
+        code
     }
 
     pub(crate) fn is_replay(&self) -> bool {
