@@ -8,9 +8,10 @@ RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-de
 COPY Cargo.toml Cargo.lock ./
 COPY crates crates
 COPY xtask xtask
-# The pages of the error codes and the data of the demo are part of the binary.
+# The pages of the error codes, the data of the demo and the profiles of the conformance suite are part of the binary.
 COPY docs docs
 COPY data data
+COPY conformance conformance
 RUN cargo build --release --locked --package nevertwice && target/release/nevertwice --version
 
 FROM debian:bookworm-slim

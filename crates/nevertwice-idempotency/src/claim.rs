@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nevertwice_api::{AnswerBytes, KeyStoreFailure, Levels};
-use nevertwice_core::keys::{CompleteKey, KeyAnswer, KeyId, KeyRejection, OwnerId, RegisterKey, Registration, ReleaseKey, RenewLease};
+use nevertwice_api::{AnswerBytes, KeyReply, KeyStoreFailure, Levels, Registered};
+use nevertwice_core::keys::{
+    CompleteKey, KeyAnswer, KeyId, KeyRejection, LapsePolicy, Lease, OwnerId, RegisterKey, Registration, ReleaseKey, RenewLease,
+};
 use tokio::time::sleep;
 
 use crate::Keys;
@@ -23,7 +25,16 @@ pub(crate) struct Claims {
     keys: Arc<Keys>,
     owner: OwnerId,
     levels: Levels,
-    held: Vec<(KeyId, u64)>,
+    held: Vec<Held>,
+}
+
+/// One name that is held.
+#[derive(Clone, Copy)]
+struct Held {
+    id: KeyId,
+    generation: u64,
+    /// Somebody had it whose lease had ended, or may have had.
+    taken_over: bool,
 }
 
 /// What the claims came to.
@@ -52,46 +63,46 @@ impl Claims {
     /// Claims every name in turn, and gives back what it has if a later one is known.
     pub(crate) async fn claim(keys: &Arc<Keys>, ids: &[KeyId], command: &RegisterKey, levels: Levels) -> Result<Claimed, KeyStoreFailure> {
         let mut claims = Self { keys: Arc::clone(keys), owner: command.owner, levels, held: Vec::new() };
-        let mut taken_over = false;
         for id in ids {
             let told = match claims.register(*id, command).await {
                 Ok(told) => told,
                 Err(failure) => {
-                    claims.release().await;
+                    claims.give_back().await;
                     return Err(failure);
                 }
             };
             let known = match told.reply {
                 Ok(registered) => match registered.registration {
-                    Registration::Fresh(lease) | Registration::Resumed(lease) => {
-                        claims.held.push((*id, lease.generation));
+                    Registration::Fresh(Lease { generation, .. }) => {
+                        claims.held.push(Held { id: *id, generation, taken_over: false });
                         continue;
                     }
-                    Registration::TakenOver(lease) => {
-                        claims.held.push((*id, lease.generation));
-                        taken_over = true;
+                    // The reply that was lost may have told of somebody else before.
+                    Registration::Resumed(Lease { generation, .. }) => {
+                        claims.held.push(Held { id: *id, generation, taken_over: command.lapse != LapsePolicy::Refuse });
+                        continue;
+                    }
+                    Registration::TakenOver(Lease { generation, .. }) => {
+                        claims.held.push(Held { id: *id, generation, taken_over: true });
                         continue;
                     }
                     Registration::Replay { answer, .. } => Claimed::Replay(answer, registered.bytes),
                 },
                 Err(rejection) => Claimed::Refused(rejection, told.at_ms),
             };
-            claims.release().await;
+            claims.give_back().await;
             return Ok(known);
         }
+        let taken_over = claims.held.iter().any(|held| held.taken_over);
         Ok(Claimed::Runs { claims, taken_over })
     }
 
     /// The generation that a handler may pass on.
     pub(crate) fn generation(&self) -> u64 {
-        self.held.last().map_or(0, |(_, generation)| *generation)
+        self.held.last().map_or(0, |held| held.generation)
     }
 
-    async fn register(
-        &self,
-        id: KeyId,
-        command: &RegisterKey,
-    ) -> Result<nevertwice_api::KeyReply<nevertwice_api::Registered>, KeyStoreFailure> {
+    async fn register(&self, id: KeyId, command: &RegisterKey) -> Result<KeyReply<Registered>, KeyStoreFailure> {
         let mut tries = 1;
         loop {
             match self.keys.ask("register", || self.keys.store.register(id, command.clone(), self.levels)).await {
@@ -105,9 +116,9 @@ impl Claims {
     /// Answers. The previous name comes first, as it was claimed first: whoever looks meanwhile finds the answer there.
     pub(crate) async fn complete(&self, answer: &KeyAnswer, bytes: &AnswerBytes) -> Changed {
         let mut changed = Changed::Done;
-        for (id, generation) in &self.held {
-            let command = CompleteKey { owner: self.owner, generation: *generation, answer: answer.clone() };
-            changed = worse(changed, self.complete_one(*id, &command, bytes).await);
+        for Held { id, generation, .. } in self.held.iter().copied() {
+            let command = CompleteKey { owner: self.owner, generation, answer: answer.clone() };
+            changed = worse(changed, self.complete_one(id, &command, bytes).await);
         }
         changed
     }
@@ -128,16 +139,8 @@ impl Claims {
     /// Moves the end of the leases; to now with 0.
     pub(crate) async fn renew(&self, lease_ms: i64) -> Changed {
         let mut changed = Changed::Done;
-        for (id, generation) in &self.held {
-            let command = RenewLease { owner: self.owner, generation: *generation, lease_ms };
-            changed = worse(
-                changed,
-                match self.keys.ask("renew", || self.keys.store.renew(*id, command)).await {
-                    Ok(told) if told.reply.is_ok() => Changed::Done,
-                    Ok(_) => Changed::Stale,
-                    Err(_) => Changed::Failed,
-                },
-            );
+        for held in self.held.iter().copied() {
+            changed = worse(changed, self.renew_one(held, lease_ms).await);
         }
         changed
     }
@@ -145,18 +148,39 @@ impl Claims {
     /// Gives the key back.
     pub(crate) async fn release(&self) -> Changed {
         let mut changed = Changed::Done;
-        for (id, generation) in &self.held {
-            let command = ReleaseKey { owner: self.owner, generation: *generation };
-            changed = worse(
-                changed,
-                match self.keys.ask("release", || self.keys.store.release(*id, command, self.levels)).await {
-                    Ok(told) if told.reply.is_ok() => Changed::Done,
-                    Ok(_) => Changed::Stale,
-                    Err(_) => Changed::Failed,
-                },
-            );
+        for held in self.held.iter().copied() {
+            changed = worse(changed, self.release_one(held).await);
         }
         changed
+    }
+
+    /// Leaves the names as they were found: of what somebody else had before, nobody knows yet what became.
+    async fn give_back(&self) {
+        for held in self.held.iter().copied() {
+            if held.taken_over {
+                self.renew_one(held, 0).await;
+            } else {
+                self.release_one(held).await;
+            }
+        }
+    }
+
+    async fn renew_one(&self, Held { id, generation, .. }: Held, lease_ms: i64) -> Changed {
+        let command = RenewLease { owner: self.owner, generation, lease_ms };
+        changed(self.keys.ask("renew", || self.keys.store.renew(id, command)).await)
+    }
+
+    async fn release_one(&self, Held { id, generation, .. }: Held) -> Changed {
+        let command = ReleaseKey { owner: self.owner, generation };
+        changed(self.keys.ask("release", || self.keys.store.release(id, command, self.levels)).await)
+    }
+}
+
+fn changed<R>(told: Result<KeyReply<R>, KeyStoreFailure>) -> Changed {
+    match told {
+        Ok(told) if told.reply.is_ok() => Changed::Done,
+        Ok(_) => Changed::Stale,
+        Err(_) => Changed::Failed,
     }
 }
 

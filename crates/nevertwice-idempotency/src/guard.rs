@@ -17,7 +17,7 @@ use tower_service::Service;
 
 use crate::answer::{Refusal, replay};
 use crate::body::KeysBody;
-use crate::claim::{Claimed, Claims};
+use crate::claim::{Changed, Claimed, Claims};
 use crate::detached::{Detached, caught};
 use crate::flights::Entry;
 use crate::gather::{Gather, gather_in_time};
@@ -262,6 +262,8 @@ where
                 let detail = "The key's time has run out, and nothing has happened with it. Nothing was done.";
                 return refused(Refusal::new(ErrorCode::IntentExpired, detail), Outcome::Refused);
             }
+            // Whoever was asked took longer than the lease, and somebody else asks now.
+            Became::Nothing if claims.renew(policy.lease_ms).await == Changed::Stale => return refused(lapsed(policy), Outcome::Lapsed),
             Became::Nothing => {}
             Became::Done => {
                 claims.complete(&AnswerBytes::tombstone(200, 0), &AnswerBytes::default()).await;

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use nevertwice_api::{AnswerBytes, BoxFuture, KeyReply, KeyStore, KeyStoreFailure, KeyStoreStatus, Levels, Registered, Swept};
+use nevertwice_core::keys::LapsePolicy;
 use nevertwice_core::keys::{CompleteKey, Completion, KeyId, KeyRecord, Lease, RegisterKey, ReleaseKey, RenewLease};
-use nevertwice_idempotency::{MemoryBounds, MemoryStore, Policy, Secrets, StoreDown, StoreLimits};
+use nevertwice_idempotency::{AskWhatBecame, Became, MemoryBounds, MemoryStore, Policy, Secrets, StoreDown, StoreLimits};
 
 use crate::clock::PausedClock;
 use crate::house::{Handled, House, memory, respond};
@@ -107,6 +108,31 @@ async fn a_claim_whose_reply_was_lost_is_found_again_by_its_owner() {
     let told = house.post("k", "{}").await;
     assert_eq!((told.status, house.runs()), (201, 1));
     assert!(house.post("k", "{}").await.is_replay());
+}
+
+/// Says that nothing has happened, and counts how often it was asked.
+#[derive(Default)]
+struct Counts(AtomicU32);
+
+impl AskWhatBecame for Counts {
+    fn what_became(&self, _: &http::request::Parts) -> BoxFuture<'static, Became> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Box::pin(std::future::ready(Became::Nothing))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_take_over_whose_reply_was_lost_still_asks_what_became_of_the_key() {
+    let asked = Arc::new(Counts::default());
+    let faults = Arc::new(Faults::default());
+    let policy = Policy { lapse: LapsePolicy::Ask, ask: Some(asked.clone()), ..Policy::ietf() };
+    let store = Arc::new(Faulty(memory(), faults.clone()));
+    let handler = |run: usize, _| -> Handled { Box::pin(async move { respond(if run == 1 { 500 } else { 200 }, "body") }) };
+    let house = House::with_store(store, Secrets::new([1; 32]), policy, handler);
+    assert_eq!(house.post("k", "{}").await.status, 500);
+    faults.registrations_lost.store(1, Ordering::SeqCst);
+    assert_eq!(house.post("k", "{}").await.status, 200);
+    assert_eq!((asked.0.load(Ordering::SeqCst), house.runs()), (1, 2));
 }
 
 #[tokio::test(start_paused = true)]

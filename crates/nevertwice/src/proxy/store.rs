@@ -1,6 +1,7 @@
 //! Where keys are kept: in a folder, or in memory.
 
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -68,10 +69,23 @@ fn check(data: &Path, secrets: &Secrets) -> Result<(), ProxyError> {
     )))
 }
 
-/// Notes the secret that counts from now on.
+/// Notes the secret that counts from now on, unless it is noted. The note appears whole or not at all: a half of it would be taken for
+/// another secret's.
 fn note(data: &Path, secrets: &Secrets) -> Result<(), ProxyError> {
     let [mark, ..] = secrets.marks()[..] else { return Ok(()) };
-    std::fs::write(data.join(NOTE), format!("{}\n", hexadecimal(&mark))).map_err(|error| unusable(data, &error))
+    let (file, text) = (data.join(NOTE), format!("{}\n", hexadecimal(&mark)));
+    let written = || {
+        if std::fs::read_to_string(&file).is_ok_and(|noted| noted == text) {
+            return Ok(());
+        }
+        let new = file.with_extension("tmp");
+        let mut making = File::create(&new)?;
+        making.write_all(text.as_bytes())?;
+        making.sync_all()?;
+        std::fs::rename(&new, &file)?;
+        File::open(data)?.sync_all()
+    };
+    written().map_err(|error: std::io::Error| unusable(data, &error))
 }
 
 fn unusable(data: &Path, error: &std::io::Error) -> ProxyError {

@@ -1,7 +1,7 @@
 //! What packages the server: the image, the compose file, the unit and the examples of settings, as far as they can be tried
 //! without the program that runs them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -62,9 +62,31 @@ fn the_image_copies_what_is_there_and_is_not_left_out() {
     }
     assert!(from_here >= 6);
     // Whatever is made part of the binary from outside of the crates is copied before it is built.
-    for needed in ["docs", "data"] {
+    let needed = included_from_outside(&root().join("crates"));
+    assert!(needed.len() >= 3, "{needed:?}");
+    for needed in needed {
         assert!(instructions.contains(&("COPY".to_owned(), format!("{needed} {needed}"))), "{needed}");
     }
+}
+
+/// The folders beside `crates` from which sources of the crates include files.
+fn included_from_outside(folder: &Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for entry in std::fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("an entry can be read").path();
+        if path.is_dir() {
+            if path.file_name().is_some_and(|name| name != "tests" && name != "target") {
+                found.extend(included_from_outside(&path));
+            }
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            let source = std::fs::read_to_string(&path).expect("a source is text");
+            let includes = source.split("include_str!(").chain(source.split("include_bytes!(")).skip(1);
+            let outside =
+                includes.filter_map(|rest| rest.split('"').nth(1)?.split_once("../../../")?.1.split('/').find(|part| *part != ".."));
+            found.extend(outside.filter(|name| root().join(name).is_dir() && *name != "crates").map(str::to_owned));
+        }
+    }
+    found
 }
 
 #[test]
