@@ -1,0 +1,45 @@
+//! Every key that this crate has in Redis, and nowhere else is one spelled.
+//!
+//! A key begins with [`PREFIX`], which carries the version of the data, and has its shard's hash tag in braces, so that all keys of a
+//! shard lie in one slot of a cluster. `lua/README.md` says what lies under each.
+
+use data_encoding::BASE64URL_NOPAD;
+use nevertwice_core::keys::KeyId;
+
+/// What every key begins with: whose it is, and in which version.
+pub const PREFIX: &str = "nvt:v1:";
+
+/// The record of an idempotency key. Its tag is the whole identity: no two records share a slot but by chance.
+#[must_use]
+pub fn key_record(id: &KeyId) -> Vec<u8> {
+    format!("{PREFIX}{{k:{}}}", BASE64URL_NOPAD.encode(&id.0)).into_bytes()
+}
+
+/// Which record lies under a key; none if it is not a record's.
+#[must_use]
+pub fn key_record_id(key: &[u8]) -> Option<KeyId> {
+    let text = key.strip_prefix(PREFIX.as_bytes())?.strip_prefix(b"{k:")?.strip_suffix(b"}")?;
+    BASE64URL_NOPAD.decode(text).ok()?.try_into().ok().map(KeyId)
+}
+
+/// What matches the keys of all records, and no other key, as `SCAN` and `ACL SETUSER` take it.
+#[must_use]
+pub fn key_records_pattern() -> String {
+    format!("{PREFIX}{{k:*")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_leads_back_to_its_record() {
+        let id = KeyId(std::array::from_fn(|index| index as u8 * 8));
+        let key = key_record(&id);
+        assert_eq!(key, b"nvt:v1:{k:AAgQGCAoMDhASFBYYGhweICIkJigqLC4wMjQ2ODo8Pg}");
+        assert_eq!(key_record_id(&key), Some(id));
+        for other in [&b"nvt:v1:{k:AAgQ}"[..], b"nvt:v1:{m:1}:head", b"nvt:v2:{k:AAgQ}", b""] {
+            assert_eq!(key_record_id(other), None, "{other:?}");
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The Redis backend, on real servers that the tests start.
+
+mod runner;
