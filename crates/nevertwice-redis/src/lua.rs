@@ -3,7 +3,12 @@
 const INCLUDE: &str = "-- include ";
 
 /// Every file of `lua/lib`, by its name.
-const LIBS: &[(&str, &str)] = &[];
+const LIBS: &[(&str, &str)] = &[
+    ("clock", include_str!("../lua/lib/clock.lua")),
+    ("key_record", include_str!("../lua/lib/key_record.lua")),
+    ("key_registration", include_str!("../lua/lib/key_registration.lua")),
+    ("numbers", include_str!("../lua/lib/numbers.lua")),
+];
 
 /// The text with each line `-- include NAME` replaced by that part.
 ///
