@@ -11,6 +11,7 @@
 //! strings, spell a key outside `keys`.
 
 pub mod address;
+mod backend;
 pub mod clock;
 pub mod failure;
 pub mod keys;
@@ -18,7 +19,9 @@ pub mod link;
 mod lua;
 mod runner;
 pub mod script;
+mod shard;
 
+pub use backend::{OpenError, RedisBackend, RedisOptions};
 pub use address::{Address, AddressError};
 pub use failure::{LinkFailure, ServerRefusal};
 pub use link::{Link, LinkOptions};

@@ -3,7 +3,14 @@
 const INCLUDE: &str = "-- include ";
 
 /// Every file of `lua/lib`, by its name.
-const LIBS: &[(&str, &str)] = &[];
+const LIBS: &[(&str, &str)] = &[
+    ("levels", include_str!("../lua/lib/levels.lua")),
+    ("market", include_str!("../lua/lib/market.lua")),
+    ("order", include_str!("../lua/lib/order.lua")),
+    ("release", include_str!("../lua/lib/release.lua")),
+    ("sale", include_str!("../lua/lib/sale.lua")),
+    ("shard", include_str!("../lua/lib/shard.lua")),
+];
 
 /// The text with each line `-- include NAME` replaced by that part.
 ///

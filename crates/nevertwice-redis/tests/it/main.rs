@@ -1,3 +1,5 @@
 //! The Redis backend, on real servers that the tests start.
 
+mod conformance;
+mod given_time;
 mod runner;
