@@ -5,6 +5,7 @@
 
 use data_encoding::BASE64URL_NOPAD;
 use nevertwice_core::keys::KeyId;
+use nevertwice_core::{IdempotencyKey, Name, Position, Principal, ShardId, ShardKind};
 
 /// What every key begins with: whose it is, and in which version.
 pub const PREFIX: &str = "nvt:v1:";
@@ -38,6 +39,79 @@ pub fn key_store_written() -> Vec<u8> {
 #[must_use]
 pub fn key_records_pattern() -> String {
     format!("{PREFIX}{{k:*")
+}
+
+/// What tells the keys of a shard: the part in braces is its hash tag. A name has no brace, and nothing that a pattern takes for
+/// more than itself.
+fn shard_prefix(shard: &ShardId) -> String {
+    let kind = match shard.kind {
+        ShardKind::Market => 'm',
+        ShardKind::Sale => 's',
+    };
+    format!("{PREFIX}{{{kind}:{}}}:", shard.name)
+}
+
+/// Everything of a shard but its entries and the memory of intents: a hash.
+#[must_use]
+pub fn shard_state(shard: &ShardId) -> Vec<u8> {
+    format!("{}state", shard_prefix(shard)).into_bytes()
+}
+
+/// The shard's entries: a stream.
+#[must_use]
+pub fn shard_entries(shard: &ShardId) -> Vec<u8> {
+    format!("{}entries", shard_prefix(shard)).into_bytes()
+}
+
+/// The seats of a sale that are free again: an ordered set.
+#[must_use]
+pub fn shard_free(shard: &ShardId) -> Vec<u8> {
+    format!("{}free", shard_prefix(shard)).into_bytes()
+}
+
+/// The memory of an intent. Neither a principal nor a key has a space.
+#[must_use]
+pub fn shard_intent(shard: &ShardId, principal: &Principal, key: &IdempotencyKey) -> Vec<u8> {
+    format!("{}intent:{principal} {key}", shard_prefix(shard)).into_bytes()
+}
+
+/// What matches the memories of all intents of a shard, and no other key.
+#[must_use]
+pub fn shard_intents_pattern(shard: &ShardId) -> String {
+    format!("{}intent:*", shard_prefix(shard))
+}
+
+/// The names of all shards that were ever asked to be: a set.
+#[must_use]
+pub fn shards() -> Vec<u8> {
+    format!("{PREFIX}shards").into_bytes()
+}
+
+/// In which epoch the server decides, and on which timeline: a hash.
+#[must_use]
+pub fn place() -> Vec<u8> {
+    format!("{PREFIX}place").into_bytes()
+}
+
+/// The field of an instrument in a market's state.
+#[must_use]
+pub fn instrument_field(instrument: &Name) -> Vec<u8> {
+    format!("I/{instrument}").into_bytes()
+}
+
+/// The field of an account in a market's state.
+#[must_use]
+pub fn account_field(account: &Name) -> Vec<u8> {
+    format!("A/{account}").into_bytes()
+}
+
+/// The field of a booking in a sale's state.
+#[must_use]
+pub fn booking_field(booking: Position) -> Vec<u8> {
+    let mut field = b"B/".to_vec();
+    field.extend_from_slice(&booking.epoch.to_le_bytes());
+    field.extend_from_slice(&booking.seq.to_le_bytes());
+    field
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@
 //! strings, spell a key outside `keys`.
 
 pub mod address;
+mod backend;
 pub mod clock;
 pub mod failure;
 mod key_store;
@@ -22,9 +23,11 @@ mod lua;
 mod runner;
 pub mod script;
 pub mod server_facts;
+mod shard;
 
 pub use address::{Address, AddressError};
+pub use backend::{OpenError, RedisBackend, RedisOptions};
 pub use failure::{LinkFailure, ServerRefusal};
-pub use key_store::{OpenError, RedisKeyOptions, RedisKeyStore};
+pub use key_store::{KeyStoreOpenError, RedisKeyOptions, RedisKeyStore};
 pub use link::{Link, LinkOptions};
 pub use runner::{Answers, Runner, RunnerCounts};

@@ -8,6 +8,12 @@ const LIBS: &[(&str, &str)] = &[
     ("key_record", include_str!("../lua/lib/key_record.lua")),
     ("key_registration", include_str!("../lua/lib/key_registration.lua")),
     ("numbers", include_str!("../lua/lib/numbers.lua")),
+    ("levels", include_str!("../lua/lib/levels.lua")),
+    ("market", include_str!("../lua/lib/market.lua")),
+    ("order", include_str!("../lua/lib/order.lua")),
+    ("release", include_str!("../lua/lib/release.lua")),
+    ("sale", include_str!("../lua/lib/sale.lua")),
+    ("shard", include_str!("../lua/lib/shard.lua")),
 ];
 
 /// The text with each line `-- include NAME` replaced by that part.
