@@ -23,6 +23,18 @@ pub fn key_record_id(key: &[u8]) -> Option<KeyId> {
     BASE64URL_NOPAD.decode(text).ok()?.try_into().ok().map(KeyId)
 }
 
+/// The mark of a store of keys: who finds another, or none, looks at another store than before.
+#[must_use]
+pub fn key_store_mark() -> Vec<u8> {
+    format!("{PREFIX}{{keys}}:mark").into_bytes()
+}
+
+/// What a connection writes at the end of a group, so that `WAIT` covers all that the group has seen.
+#[must_use]
+pub fn key_store_written() -> Vec<u8> {
+    format!("{PREFIX}{{keys}}:written").into_bytes()
+}
+
 /// What matches the keys of all records, and no other key, as `SCAN` and `ACL SETUSER` take it.
 #[must_use]
 pub fn key_records_pattern() -> String {
@@ -41,8 +53,8 @@ fn shard_prefix(shard: &ShardId) -> String {
 
 /// Everything of a shard but its entries and the memory of intents: a hash.
 #[must_use]
-pub fn shard_state(shard: &ShardId) -> Vec<u8> {
-    format!("{}state", shard_prefix(shard)).into_bytes()
+pub fn shard_records(shard: &ShardId) -> Vec<u8> {
+    format!("{}records", shard_prefix(shard)).into_bytes()
 }
 
 /// The shard's entries: a stream.

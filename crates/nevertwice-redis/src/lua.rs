@@ -4,8 +4,12 @@ const INCLUDE: &str = "-- include ";
 
 /// Every file of `lua/lib`, by its name.
 const LIBS: &[(&str, &str)] = &[
+    ("clock", include_str!("../lua/lib/clock.lua")),
+    ("key_record", include_str!("../lua/lib/key_record.lua")),
+    ("key_registration", include_str!("../lua/lib/key_registration.lua")),
     ("levels", include_str!("../lua/lib/levels.lua")),
     ("market", include_str!("../lua/lib/market.lua")),
+    ("numbers", include_str!("../lua/lib/numbers.lua")),
     ("order", include_str!("../lua/lib/order.lua")),
     ("release", include_str!("../lua/lib/release.lua")),
     ("sale", include_str!("../lua/lib/sale.lua")),

@@ -143,7 +143,11 @@ pub(super) fn failure_of_link(failure: &LinkFailure) -> Failure {
 
 /// What callers hear if the server refused.
 pub(super) fn failure_of_server(error: &redis::ServerError) -> Failure {
-    let refusal = ServerRefusal::of(error);
+    failure_of_refusal(&ServerRefusal::of(error))
+}
+
+/// The same, of what it said.
+pub(super) fn failure_of_refusal(refusal: &ServerRefusal) -> Failure {
     tracing::warn!(%refusal, "the Redis server refused");
     match refusal {
         ServerRefusal::Failed(_) => Failure::OutcomeUnknown,

@@ -20,7 +20,7 @@ pub(crate) enum Asking {
 
 /// What a query asks.
 pub(crate) fn ask(shard: &ShardId, query: &Query) -> Asking {
-    let state = keys::shard_state(shard);
+    let state = keys::shard_records(shard);
     let fields = |fields: &[Vec<u8>]| {
         let mut command = redis::cmd("HMGET");
         command.arg(&state).arg("head").arg(fields);

@@ -2,4 +2,5 @@
 
 mod conformance;
 mod given_time;
+mod keys;
 mod runner;

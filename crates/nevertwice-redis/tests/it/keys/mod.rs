@@ -1,0 +1,4 @@
+//! The store of keys.
+
+mod conformance;
+mod support;
