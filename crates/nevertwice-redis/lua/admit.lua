@@ -1,29 +1,51 @@
 #!lua
--- admit: admits a candidate to the lowest free seat, on a level.
---
--- KEYS: 1 state, 2 intent, 3 entries, 4 free
--- ARGV: 1 call, 2 shard, 3 asked, 4 origin, 5 candidate, 6 email: a digest or empty, 7 level
--- Replies: accepted entry | replayed position record | rejected position code detail | clock_skew ms | epoch_superseded epoch |
---   data_too_new version
--- Writes: the head, the counts, the level, the candidate and the booking of the state; the free seat; the intent; one entry.
--- Bound: one entry; no loop; one look at an ordered set.
--- Mirrors: core::Admit
-local STATE, INTENT, ENTRIES, FREE = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local CALL, SHARD, ASKED, ORIGIN, CANDIDATE, EMAIL, NAME = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
+-- Admits a candidate to the lowest free seat, on a level.
+-- Mirrors: nevertwice_core::Admit
+-- KEYS:
+--   records: the shard's records, a hash
+--   intent: the memory of the intent
+--   entries: the shard's entries, a stream
+--   free: the seats that are free again, an ordered set
+-- ARGV:
+--   call: the caller's epoch, clock and bounds, packed: see README.md
+--   shard: the shard, in the encoding of entries
+--   asked: the intent, in the encoding of entries
+--   origin: where the command came from, in the encoding of entries; empty for unknown
+--   candidate: the keyed digest of the code, 32 bytes
+--   email: the keyed digest of the address, 32 bytes, or empty
+--   level: on which level
+-- Replies: accepted: the entry; replayed: position, the intent's record; rejected: position, code, detail
+--   clock_skew; epoch_superseded: the shard's epoch; data_too_new
+-- Writes: the head, the counts, the level, the candidate, the booking and its number; the free seat; the intent; one entry.
+-- Bound: one entry, and no loop; one look at an ordered set.
+-- include numbers
+-- include clock
 -- include shard
 -- include sale
+local records = KEYS[1]
+local intent = KEYS[2]
+local entries = KEYS[3]
+local free = KEYS[4]
+local call = ARGV[1]
+local shard = ARGV[2]
+local asked = ARGV[3]
+local origin = ARGV[4]
+local candidate = ARGV[5]
+local email = ARGV[6]
+local level = ARGV[7]
+
 -- check
-local candidate_field, level_field = 'C/' .. CANDIDATE, 'L/' .. NAME
-local found = redis.call('HMGET', STATE, 'head', 'sale', 'counts', candidate_field, level_field)
-local refused = enter(found[1]) or belongs(2)
+local candidate_field, level_field = 'C/' .. candidate, 'L/' .. level
+local found = redis.call('HMGET', records, 'head', 'sale', 'counts', candidate_field, level_field)
+local refused = enter(found[1], call, asked, redis.call('GET', intent)) or elsewhere(shard, 2)
 if refused then
   return refused
 end
-local levels, booked, email = '', NO_BOOKING, ''
+local levels, booked, known_email = '', NO_BOOKING, ''
 if found[4] then
-  levels, booked, email = candidate_parts(found[4])
+  levels, booked, known_email = candidate_parts(found[4])
   if booked ~= NO_BOOKING then
-    return no('already_booked', booked .. redis.call('HGET', STATE, 'B/' .. booked))
+    return no('already_booked', booked .. redis.call('HGET', records, 'B/' .. booked))
   end
 end
 local open, opens_at, closes_at, hold_ms, total_cap = unpack(SALE, found[2])
@@ -39,15 +61,14 @@ end
 if not found[4] then
   return no('unknown_candidate')
 end
-if email ~= '' and email ~= EMAIL then
+if known_email ~= '' and known_email ~= email then
   return no('email_mismatch')
 end
 if not found[5] then
   return no('unknown_level')
 end
 local number, has_cap, cap, level_live = unpack(LEVEL, found[5])
-local bit_in_byte = number % 8
-if math.floor(byte(levels, (number - bit_in_byte) / 8 + 1) / 2 ^ bit_in_byte) % 2 == 0 then
+if not is_allowed(levels, number) then
   return no('level_not_allowed')
 end
 if has_cap == 1 and level_live >= cap then
@@ -60,7 +81,7 @@ end
 if bookings >= BOOKINGS_MAX then
   return no('bookings_full')
 end
-local lowest = redis.call('ZRANGE', FREE, 0, 0)[1]
+local lowest = redis.call('ZRANGE', free, 0, 0)[1]
 local seat = seats + 1
 if lowest then
   seat = tonumber(lowest)
@@ -69,14 +90,14 @@ local booking, hold_expires_at = next_position(), at_ms + hold_ms
 level_live, live = level_live + 1, live + 1
 
 -- commit
-local head, reply = append('\34' .. CANDIDATE .. text(NAME) .. pack('<I4i8i8i8', seat, hold_expires_at, level_live, live))
+local head, reply = append(records, intent, entries, shard, asked, origin, '\34' .. candidate .. text_bytes(level) .. pack('<I4i8i8i8', seat, hold_expires_at, level_live, live))
 if lowest then
-  redis.call('ZREM', FREE, lowest)
+  redis.call('ZREM', free, lowest)
 else
   seats = seat
 end
-redis.call('HSET', STATE, 'head', head, 'counts', pack(COUNTS, live, seats, bookings + 1),
-  level_field, pack(LEVEL, number, has_cap, cap, level_live), candidate_field, levels .. booking .. email,
-  'b/' .. format('%.0f', bookings), booking, 'B/' .. booking,
-  pack('<I4Bi8', seat, ADMITTED, hold_expires_at) .. CANDIDATE .. text(NAME) .. sub(ASKED, 1, owner_bytes) .. '\0\0')
+redis.call('HSET', records, 'head', head, 'counts', pack(COUNTS, live, seats, bookings + 1),
+  level_field, pack(LEVEL, number, has_cap, cap, level_live), candidate_field, levels .. booking .. known_email,
+  'b/' .. text(bookings), booking, 'B/' .. booking,
+  pack('<I4Bi8', seat, ADMITTED, hold_expires_at) .. candidate .. text_bytes(level) .. sub(asked, 1, owner_bytes) .. '\0\0')
 return reply

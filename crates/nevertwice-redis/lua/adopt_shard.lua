@@ -1,30 +1,31 @@
 #!lua flags=allow-oom
--- adopt_shard: lets a shard go on in a higher epoch; a lower one is ignored.
---
--- KEYS: 1 state
--- ARGV: 1 epoch
--- Replies: adopted epoch | unopened | data_too_new version
--- Writes: the head of the state.
+-- Lets a shard go on in a higher epoch; a lower one is ignored.
+-- Mirrors: nevertwice_core::State::adopt
+-- KEYS:
+--   records: the shard's records, a hash
+-- ARGV:
+--   epoch: the epoch
+-- Replies: adopted: the epoch in which it goes on; unopened; data_too_new
+-- Writes: the head.
 -- Bound: one record.
--- Mirrors: core::State::adopt
-local STATE = KEYS[1]
-local EPOCH = ARGV[1]
-local HEAD_VERSION = 1
+-- include numbers
+local records = KEYS[1]
+local epoch = tonumber(ARGV[1])
 
 -- check
-local head = redis.call('HGET', STATE, 'head')
+local HEAD_VERSION = 1
+local head = redis.call('HGET', records, 'head')
 if not head then
-  return { 'unopened' }
+  return {'unopened'}
 end
 local version, adopted = struct.unpack('<BI4', head)
 if version > HEAD_VERSION then
-  return { 'data_too_new', string.format('%.0f', version) }
+  return {'data_too_new'}
 end
-local epoch = tonumber(EPOCH)
 if epoch <= adopted then
-  return { 'adopted', string.format('%.0f', adopted) }
+  return {'adopted', text(adopted)}
 end
 
 -- commit
-redis.call('HSET', STATE, 'head', string.sub(head, 1, 1) .. struct.pack('<I4', epoch) .. string.sub(head, 6))
-return { 'adopted', EPOCH }
+redis.call('HSET', records, 'head', string.sub(head, 1, 1) .. struct.pack('<I4', epoch) .. string.sub(head, 6))
+return {'adopted', text(epoch)}

@@ -1,28 +1,28 @@
 #!lua flags=allow-oom
--- complete_key: answers a claimed key, for as long as it is remembered.
---
--- KEYS: 1 record: the key's record, a hash
+-- Answers a claimed key, for as long as it is remembered.
+-- Mirrors: nevertwice_core::keys::CompleteKey::decide
+-- KEYS:
+--   record: the key's record, a hash
 -- ARGV:
---   1 at_ms: the caller's clock, in milliseconds since 1970
---   2 skew_ms_max: how far it may be from the server's, in milliseconds; below zero, no look at it
---   3 owner: who claimed the key, 32 bytes
---   4 generation: the claim's
---   5 status: of the answer, 100 to 599
---   6 head_bytes: how many bytes of header lines it has
---   7 head_digest: their SHA-256
---   8 body_bytes: how many bytes of body it has
---   9 body_digest: their SHA-256
---   10 kept: whole or tombstone
---   11 headers: the header lines
---   12 body: the body
---   13 has_room: 1 if that many bytes more may be kept, else 0
---   14 keep_ms: how much longer than its retention the memory is kept, in milliseconds
+--   at_ms: the caller's clock, in milliseconds since 1970
+--   skew_ms_max: how far it may be from the server's, in milliseconds; below zero, no look at it
+--   owner: who claimed the key, 32 bytes
+--   generation: the claim's
+--   status: of the answer, 100 to 599
+--   head_bytes: how many bytes of header lines it has
+--   head_digest: their SHA-256
+--   body_bytes: how many bytes of body it has
+--   body_digest: their SHA-256
+--   kept: whole or tombstone
+--   headers: the header lines
+--   body: the body
+--   has_room: 1 if that many bytes more may be kept, else 0
+--   keep_ms: how much longer than its retention the memory is kept, in milliseconds
 -- Replies: kept, kept_before
 --   unknown_key; stale_owner: generation in force; key_released; full
 --   clock_skew; instant_out_of_range; setting_out_of_range: which; data_too_new
 -- Writes: the record.
 -- Bound: 1 read and 3 writes of one key.
--- Mirrors: core::keys::CompleteKey::decide
 -- include numbers
 -- include clock
 -- include key_record

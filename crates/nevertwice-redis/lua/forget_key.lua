@@ -1,16 +1,16 @@
 #!lua flags=allow-oom
--- forget_key: frees the memory of a record whose retention is over. Whether it is remembered does not depend on that.
---
--- KEYS: 1 record: the key's record, a hash
+-- Frees the memory of a record whose retention is over. Whether it is remembered does not depend on that.
+-- Mirrors: nevertwice_core::keys::KeyRecord::remembered
+-- KEYS:
+--   record: the key's record, a hash
 -- ARGV:
---   1 at_ms: the caller's clock, in milliseconds since 1970
---   2 skew_ms_max: how far it may be from the server's, in milliseconds; below zero, no look at it
---   3 keep_ms: how much longer than its retention the memory is kept, in milliseconds
+--   at_ms: the caller's clock, in milliseconds since 1970
+--   skew_ms_max: how far it may be from the server's, in milliseconds; below zero, no look at it
+--   keep_ms: how much longer than its retention the memory is kept, in milliseconds
 -- Replies: forgotten: bytes of an answer that went with it
 --   remembered; unknown_key; clock_skew; data_too_new
 -- Writes: deletes the record.
 -- Bound: 2 reads and 1 write of one key.
--- Mirrors: core::keys::KeyRecord::remembered
 -- include numbers
 -- include clock
 -- include key_record

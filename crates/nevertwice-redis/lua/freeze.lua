@@ -1,20 +1,36 @@
 #!lua
--- freeze: stops an instrument's trading for a while.
---
--- KEYS: 1 state, 2 intent, 3 entries
--- ARGV: 1 call, 2 shard, 3 asked, 4 origin, 5 instrument
--- Replies: accepted entry | replayed position record | rejected position code detail | clock_skew ms | epoch_superseded epoch |
---   data_too_new version
--- Writes: the head and the instrument of the state; the intent; one entry.
--- Bound: one entry; no loop.
--- Mirrors: core::Freeze
-local STATE, INTENT, ENTRIES = KEYS[1], KEYS[2], KEYS[3]
-local CALL, SHARD, ASKED, ORIGIN, TRADED = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+-- Stops an instrument's trading for a while.
+-- Mirrors: nevertwice_core::Freeze
+-- KEYS:
+--   records: the shard's records, a hash
+--   intent: the memory of the intent
+--   entries: the shard's entries, a stream
+-- ARGV:
+--   call: the caller's epoch, clock and bounds, packed: see README.md
+--   shard: the shard, in the encoding of entries
+--   asked: the intent, in the encoding of entries
+--   origin: where the command came from, in the encoding of entries; empty for unknown
+--   instrument: which one
+-- Replies: accepted: the entry; replayed: position, the intent's record; rejected: position, code, detail
+--   clock_skew; epoch_superseded: the shard's epoch; data_too_new
+-- Writes: the head and the instrument; the intent; one entry.
+-- Bound: one entry, and no loop.
+-- include numbers
+-- include clock
 -- include shard
 -- include market
+local records = KEYS[1]
+local intent = KEYS[2]
+local entries = KEYS[3]
+local call = ARGV[1]
+local shard = ARGV[2]
+local asked = ARGV[3]
+local origin = ARGV[4]
+local instrument = ARGV[5]
+
 -- check
-local found = redis.call('HMGET', STATE, 'head', 'I/' .. TRADED)
-local refused = enter(found[1]) or belongs(1)
+local found = redis.call('HMGET', records, 'head', 'I/' .. instrument)
+local refused = enter(found[1], call, asked, redis.call('GET', intent)) or elsewhere(shard, 1)
 if refused then
   return refused
 end
@@ -30,6 +46,6 @@ if state == FROZEN then
 end
 
 -- commit
-local head, reply = append('\6' .. text(TRADED))
-redis.call('HSET', STATE, 'head', head, 'I/' .. TRADED, pack(INSTRUMENT, listed, base, slope, FROZEN, settled_price, net, cash))
+local head, reply = append(records, intent, entries, shard, asked, origin, '\6' .. text_bytes(instrument))
+redis.call('HSET', records, 'head', head, 'I/' .. instrument, pack(INSTRUMENT, listed, base, slope, FROZEN, settled_price, net, cash))
 return reply

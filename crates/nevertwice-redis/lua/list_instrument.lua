@@ -1,21 +1,39 @@
 #!lua
--- list_instrument: lists an instrument on a curve of its own.
---
--- KEYS: 1 state, 2 intent, 3 entries
--- ARGV: 1 call, 2 shard, 3 asked, 4 origin, 5 instrument, 6 terms: base, slope
--- Replies: accepted entry | replayed position record | rejected position code detail | clock_skew ms | epoch_superseded epoch |
---   data_too_new version
--- Writes: the head, the market and the instrument of the state; the intent; one entry.
--- Bound: one entry; no loop.
--- Mirrors: core::ListInstrument
-local STATE, INTENT, ENTRIES = KEYS[1], KEYS[2], KEYS[3]
-local CALL, SHARD, ASKED, ORIGIN, TRADED, TERMS = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+-- Lists an instrument on a curve of its own.
+-- Mirrors: nevertwice_core::ListInstrument
+-- KEYS:
+--   records: the shard's records, a hash
+--   intent: the memory of the intent
+--   entries: the shard's entries, a stream
+-- ARGV:
+--   call: the caller's epoch, clock and bounds, packed: see README.md
+--   shard: the shard, in the encoding of entries
+--   asked: the intent, in the encoding of entries
+--   origin: where the command came from, in the encoding of entries; empty for unknown
+--   instrument: its name
+--   terms: base, slope
+-- Replies: accepted: the entry; replayed: position, the intent's record; rejected: position, code, detail
+--   clock_skew; epoch_superseded: the shard's epoch; data_too_new
+-- Writes: the head, the market, the instrument and its number; the intent; one entry.
+-- Bound: one entry, and no loop.
+-- include numbers
+-- include clock
 -- include shard
 -- include market
+local records = KEYS[1]
+local intent = KEYS[2]
+local entries = KEYS[3]
+local call = ARGV[1]
+local shard = ARGV[2]
+local asked = ARGV[3]
+local origin = ARGV[4]
+local instrument = ARGV[5]
+local terms = ARGV[6]
+
 -- check
-local base, slope = unpack('<i8i8', TERMS)
-local found = redis.call('HMGET', STATE, 'head', 'market', 'I/' .. TRADED)
-local refused = enter(found[1]) or belongs(1)
+local base, slope = unpack('<i8i8', terms)
+local found = redis.call('HMGET', records, 'head', 'market', 'I/' .. instrument)
+local refused = enter(found[1], call, asked, redis.call('GET', intent)) or elsewhere(shard, 1)
   or outside('slope', slope, 0, AMOUNT_MAX)
   or outside('base', base, base_min(slope), AMOUNT_MAX)
 if refused then
@@ -31,8 +49,8 @@ if instruments >= INSTRUMENTS_MAX then
 end
 
 -- commit
-local head, reply = append('\2' .. text(TRADED) .. TERMS)
-redis.call('HSET', STATE, 'head', head, 'I/' .. TRADED, pack(INSTRUMENT, instruments, base, slope, ACTIVE, 0, 0, 0),
-  'i/' .. format('%.0f', instruments), TRADED, 'market', pack(MARKET, decimals, fee_bps, quantity_max, holding_max, house_loss_max,
-  mode, issuance, house_loss, instruments + 1, accounts))
+local head, reply = append(records, intent, entries, shard, asked, origin, '\2' .. text_bytes(instrument) .. terms)
+redis.call('HSET', records, 'head', head, 'I/' .. instrument, pack(INSTRUMENT, instruments, base, slope, ACTIVE, 0, 0, 0),
+  'i/' .. text(instruments), instrument, 'market', pack(MARKET, decimals, fee_bps, quantity_max, holding_max, house_loss_max, mode,
+  issuance, house_loss, instruments + 1, accounts))
 return reply

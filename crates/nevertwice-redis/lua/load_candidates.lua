@@ -1,33 +1,49 @@
 #!lua
--- load_candidates: adds candidates, or changes what known ones may book.
---
--- KEYS: 1 state, 2 intent, 3 entries
--- ARGV: 1 call, 2 shard, 3 asked, 4 origin, 5 candidates: the list of digests, e-mails' digests and levels
--- Replies: accepted entry | replayed position record | rejected position code detail | clock_skew ms | epoch_superseded epoch |
---   data_too_new version
--- Writes: the head, the sale and the candidates of the state; the intent; one entry.
+-- Adds candidates, or changes what known ones may book.
+-- Mirrors: nevertwice_core::LoadCandidates
+-- KEYS:
+--   records: the shard's records, a hash
+--   intent: the memory of the intent
+--   entries: the shard's entries, a stream
+-- ARGV:
+--   call: the caller's epoch, clock and bounds, packed: see README.md
+--   shard: the shard, in the encoding of entries
+--   asked: the intent, in the encoding of entries
+--   origin: where the command came from, in the encoding of entries; empty for unknown
+--   list: the candidates, a list in the encoding of entries
+-- Replies: accepted: the entry; replayed: position, the intent's record; rejected: position, code, detail
+--   clock_skew; epoch_superseded: the shard's epoch; data_too_new
+-- Writes: the head, the sale and the candidates; the intent; one entry.
 -- Bound: 256 candidates.
--- Mirrors: core::LoadCandidates
-local STATE, INTENT, ENTRIES = KEYS[1], KEYS[2], KEYS[3]
-local CALL, SHARD, ASKED, ORIGIN, CANDIDATES = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+-- include numbers
+-- include clock
 -- include shard
 -- include sale
+local records = KEYS[1]
+local intent = KEYS[2]
+local entries = KEYS[3]
+local call = ARGV[1]
+local shard = ARGV[2]
+local asked = ARGV[3]
+local origin = ARGV[4]
+local list = ARGV[5]
+
 -- check
 local CANDIDATES_IN_ONE_MAX = 256
-local count, place = unpack('<I4', CANDIDATES)
-local facts, fields = {}, { 'head', 'sale' }
+local count, place = unpack('<I4', list)
+local facts, fields = {}, {'head', 'sale'}
 for index = 1, math.min(count, CANDIDATES_IN_ONE_MAX) do
-  local id, email = sub(CANDIDATES, place, place + 31), ''
-  if byte(CANDIDATES, place + 32) == 1 then
-    email = sub(CANDIDATES, place + 33, place + 64)
+  local id, email = sub(list, place, place + 31), ''
+  if byte(list, place + 32) == 1 then
+    email = sub(list, place + 33, place + 64)
   end
   place = place + 33 + #email
-  facts[index] = { id = id, email = email, levels = sub(CANDIDATES, place, place + 7) }
+  facts[index] = {id = id, email = email, levels = sub(list, place, place + 7)}
   place = place + 8
   fields[#fields + 1] = 'C/' .. id
 end
-local found = redis.call('HMGET', STATE, table_unpack(fields))
-local refused = enter(found[1]) or belongs(2) or outside('candidates', count, 1, CANDIDATES_IN_ONE_MAX)
+local found = redis.call('HMGET', records, table_unpack(fields))
+local refused = enter(found[1], call, asked, redis.call('GET', intent)) or elsewhere(shard, 2) or outside('candidates', count, 1, CANDIDATES_IN_ONE_MAX)
 if refused then
   return refused
 end
@@ -71,7 +87,7 @@ for index, fact in ipairs(facts) do
 end
 
 -- commit
-local head, reply = append('\33' .. CANDIDATES, '\3' .. pack('<I4', count) .. table.concat(before))
-redis.call('HSET', STATE, 'head', head, 'sale', pack(SALE, open, opens_at, closes_at, hold_ms, total_cap, levels, candidates),
+local head, reply = append(records, intent, entries, shard, asked, origin, '\33' .. list, '\3' .. pack('<I4', count) .. table.concat(before))
+redis.call('HSET', records, 'head', head, 'sale', pack(SALE, open, opens_at, closes_at, hold_ms, total_cap, levels, candidates),
   table_unpack(writes))
 return reply

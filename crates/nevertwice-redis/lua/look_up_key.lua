@@ -1,20 +1,20 @@
 #!lua flags=no-writes
--- look_up_key: tells what is known of a key where the server has no memory left for a claim.
---
--- KEYS: 1 record: the key's record, a hash
+-- Tells what is known of a key where the server has no memory left for a claim.
+-- Mirrors: nevertwice_core::keys::RegisterKey::decide
+-- KEYS:
+--   record: the key's record, a hash
 -- ARGV:
---   1 at_ms: the caller's clock, in milliseconds since 1970
---   2 skew_ms_max: how far it may be from the server's, in milliseconds; below zero, no look at it
---   3 fingerprint: what is asked, 32 bytes
---   4 owner: the attempt, 32 bytes
---   5 lease_ms: how long the claim would be the owner's, in milliseconds
---   6 retention_ms: how long the record would keep, in milliseconds
---   7 expires_at: from when on an unknown key is refused, in milliseconds since 1970; empty for never
---   8 lapse: refuse, rerun or ask
+--   at_ms: the caller's clock, in milliseconds since 1970
+--   skew_ms_max: how far it may be from the server's, in milliseconds; below zero, no look at it
+--   fingerprint: what is asked, 32 bytes
+--   owner: the attempt, 32 bytes
+--   lease_ms: how long the claim would be the owner's, in milliseconds
+--   retention_ms: how long the record would keep, in milliseconds
+--   expires_at: from when on an unknown key is refused, in milliseconds since 1970; empty for never
+--   lapse: refuse, rerun or ask
 -- Replies: full where register_key would claim; else as register_key
 -- Writes: nothing.
 -- Bound: at most 3 reads of one key, whatever it holds.
--- Mirrors: core::keys::RegisterKey::decide
 -- include numbers
 -- include clock
 -- include key_record
@@ -51,4 +51,5 @@ local ask = {
 }
 local reply = decide_registration(record, stored, ask)
 
+-- commit
 return reply or {'full'}

@@ -1,21 +1,39 @@
 #!lua
--- open_account: opens an account. Accounts exist only because this made them.
---
--- KEYS: 1 state, 2 intent, 3 entries
--- ARGV: 1 call, 2 shard, 3 asked, 4 origin, 5 account, 6 terms: class, opening balance
--- Replies: accepted entry | replayed position record | rejected position code detail | clock_skew ms | epoch_superseded epoch |
---   data_too_new version
--- Writes: the head, the market and the account of the state; the intent; one entry.
--- Bound: one entry; no loop.
--- Mirrors: core::OpenAccount
-local STATE, INTENT, ENTRIES = KEYS[1], KEYS[2], KEYS[3]
-local CALL, SHARD, ASKED, ORIGIN, NAME, TERMS = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+-- Opens an account: accounts exist only because this made them.
+-- Mirrors: nevertwice_core::OpenAccount
+-- KEYS:
+--   records: the shard's records, a hash
+--   intent: the memory of the intent
+--   entries: the shard's entries, a stream
+-- ARGV:
+--   call: the caller's epoch, clock and bounds, packed: see README.md
+--   shard: the shard, in the encoding of entries
+--   asked: the intent, in the encoding of entries
+--   origin: where the command came from, in the encoding of entries; empty for unknown
+--   account: its name
+--   terms: class, opening balance
+-- Replies: accepted: the entry; replayed: position, the intent's record; rejected: position, code, detail
+--   clock_skew; epoch_superseded: the shard's epoch; data_too_new
+-- Writes: the head, the market, the account and its number; the intent; one entry.
+-- Bound: one entry, and no loop.
+-- include numbers
+-- include clock
 -- include shard
 -- include market
+local records = KEYS[1]
+local intent = KEYS[2]
+local entries = KEYS[3]
+local call = ARGV[1]
+local shard = ARGV[2]
+local asked = ARGV[3]
+local origin = ARGV[4]
+local account = ARGV[5]
+local terms = ARGV[6]
+
 -- check
-local class, opening_balance = unpack('<Bi8', TERMS)
-local found = redis.call('HMGET', STATE, 'head', 'market', 'A/' .. NAME)
-local refused = enter(found[1]) or belongs(1) or outside('opening_balance', opening_balance, 0, AMOUNT_MAX)
+local class, opening_balance = unpack('<Bi8', terms)
+local found = redis.call('HMGET', records, 'head', 'market', 'A/' .. account)
+local refused = enter(found[1], call, asked, redis.call('GET', intent)) or elsewhere(shard, 1) or outside('opening_balance', opening_balance, 0, AMOUNT_MAX)
 if refused then
   return refused
 end
@@ -34,8 +52,8 @@ if opening_balance > remaining then
 end
 
 -- commit
-local head, reply = append('\3' .. text(NAME) .. TERMS)
-redis.call('HSET', STATE, 'head', head, 'A/' .. NAME, pack(ACCOUNT, class, opening_balance, 0, 0),
-  'a/' .. format('%.0f', accounts), NAME, 'market', pack(MARKET, decimals, fee_bps, quantity_max, holding_max, house_loss_max, mode,
+local head, reply = append(records, intent, entries, shard, asked, origin, '\3' .. text_bytes(account) .. terms)
+redis.call('HSET', records, 'head', head, 'A/' .. account, pack(ACCOUNT, class, opening_balance, 0, 0),
+  'a/' .. text(accounts), account, 'market', pack(MARKET, decimals, fee_bps, quantity_max, holding_max, house_loss_max, mode,
   issuance - opening_balance, house_loss, instruments, accounts + 1))
 return reply

@@ -1,24 +1,27 @@
 #!lua flags=no-writes
--- read_booking_of: a candidate's live booking.
---
--- KEYS: 1 state
--- ARGV: 1 candidate
--- Replies: head | head booking record
+-- Shows a candidate's live booking.
+-- Mirrors: nevertwice_core::Query::BookingOf
+-- KEYS:
+--   records: the shard's records, a hash
+-- ARGV:
+--   candidate: the keyed digest of the code, 32 bytes
+-- Replies: the head; the head, the booking's position and record
 -- Writes: nothing.
 -- Bound: one booking.
--- Mirrors: core::Query::BookingOf
-local STATE = KEYS[1]
-local CANDIDATE = ARGV[1]
+local records = KEYS[1]
+local candidate = ARGV[1]
 
 -- check
-local found = redis.call('HMGET', STATE, 'head', 'C/' .. CANDIDATE)
+local found = redis.call('HMGET', records, 'head', 'C/' .. candidate)
 local head = found[1] or ''
 if not found[2] then
-  return { head }
+  return {head}
 end
 local booking = string.sub(found[2], 9, 20)
-local record = redis.call('HGET', STATE, 'B/' .. booking)
+local record = redis.call('HGET', records, 'B/' .. booking)
 if not record then
-  return { head }
+  return {head}
 end
-return { head, booking, record }
+
+-- commit
+return {head, booking, record}

@@ -1,30 +1,36 @@
 #!lua flags=no-writes
--- read_holdings: a page of an account's holdings in the order in which their instruments were listed.
---
--- KEYS: 1 state
--- ARGV: 1 account, 2 from: how many to pass over
--- Replies: head | head account, then instrument and record of each
+-- Shows a page of an account's holdings in the order in which their instruments were listed.
+-- Mirrors: nevertwice_core::Query::Holdings
+-- KEYS:
+--   records: the shard's records, a hash
+-- ARGV:
+--   account: whose
+--   from: how many to pass over
+-- Replies: the head, the account, then instrument and record of each; what is not there is empty
 -- Writes: nothing.
 -- Bound: 256 holdings, of at most 16,384 numbers that are sorted.
--- Mirrors: core::Query::Holdings
-local STATE = KEYS[1]
-local NAME, FROM = ARGV[1], ARGV[2]
-local PAGE_MAX = 256
+-- include numbers
+local records = KEYS[1]
+local account = ARGV[1]
+local from = tonumber(ARGV[2])
 
 -- check
-local found = redis.call('HMGET', STATE, 'head', 'A/' .. NAME, 'L/' .. NAME)
-local reply = { found[1] or '', found[2] or '' }
+local PAGE_MAX = 256
+local found = redis.call('HMGET', records, 'head', 'A/' .. account, 'L/' .. account)
+local reply = {found[1] or '', found[2] or ''}
 if not found[2] then
   return reply
 end
-local list, numbers, from = found[3] or '', {}, tonumber(FROM)
+local list, numbers = found[3] or '', {}
 for place = 1, #list, 2 do
   numbers[#numbers + 1] = struct.unpack('<I2', list, place)
 end
 table.sort(numbers)
 for index = from + 1, math.min(#numbers, from + PAGE_MAX) do
-  local instrument = redis.call('HGET', STATE, 'i/' .. string.format('%.0f', numbers[index]))
+  local instrument = redis.call('HGET', records, 'i/' .. text(numbers[index]))
   reply[#reply + 1] = instrument
-  reply[#reply + 1] = redis.call('HGET', STATE, 'H/' .. instrument .. '/' .. NAME)
+  reply[#reply + 1] = redis.call('HGET', records, 'H/' .. instrument .. '/' .. account)
 end
+
+-- commit
 return reply

@@ -1,14 +1,19 @@
 #!lua flags=no-writes
--- read_intent: what a key did, if it is remembered at the shard's last instant.
---
--- KEYS: 1 state, 2 intent
--- ARGV:
--- Replies: head record, each of which may be empty
+-- Shows what a key did, whether it is still remembered or not.
+-- Mirrors: nevertwice_core::Query::Intent
+-- KEYS:
+--   records: the shard's records, a hash
+--   intent: the memory of the intent
+-- ARGV: none
+-- Replies: the head, the intent's record; what is not there is empty
 -- Writes: nothing.
 -- Bound: one intent.
--- Mirrors: core::Query::Intent
-local STATE, INTENT = KEYS[1], KEYS[2]
+local records = KEYS[1]
+local intent = KEYS[2]
 
 -- check
-local head, record = redis.call('HGET', STATE, 'head'), redis.call('GET', INTENT)
-return { head or '', record or '' }
+local head = redis.call('HGET', records, 'head')
+local record = redis.call('GET', intent)
+
+-- commit
+return {head or '', record or ''}

@@ -1,18 +1,19 @@
 #!lua
--- register_key: claims a key for one attempt, or tells what is known of it.
---
--- KEYS: 1 record: the key's record, a hash
+-- Claims a key for one attempt, or tells what is known of it.
+-- Mirrors: nevertwice_core::keys::RegisterKey::decide
+-- KEYS:
+--   record: the key's record, a hash
 -- ARGV:
---   1 at_ms: the caller's clock, in milliseconds since 1970
---   2 skew_ms_max: how far it may be from the server's, in milliseconds; below zero, no look at it
---   3 fingerprint: what is asked, 32 bytes
---   4 owner: the attempt, 32 bytes
---   5 lease_ms: how long the claim is the owner's, in milliseconds
---   6 retention_ms: how long the record keeps from its last change on, in milliseconds
---   7 expires_at: from when on an unknown key is refused, in milliseconds since 1970; empty for never
---   8 lapse: refuse, rerun or ask
---   9 has_room: 1 if one more record may be made, else 0
---   10 keep_ms: how much longer than its retention the memory is kept, in milliseconds
+--   at_ms: the caller's clock, in milliseconds since 1970
+--   skew_ms_max: how far it may be from the server's, in milliseconds; below zero, no look at it
+--   fingerprint: what is asked, 32 bytes
+--   owner: the attempt, 32 bytes
+--   lease_ms: how long the claim is the owner's, in milliseconds
+--   retention_ms: how long the record keeps from its last change on, in milliseconds
+--   expires_at: from when on an unknown key is refused, in milliseconds since 1970; empty for never
+--   lapse: refuse, rerun or ask
+--   has_room: 1 if one more record may be made, else 0
+--   keep_ms: how much longer than its retention the memory is kept, in milliseconds
 -- Replies: fresh, taken_over: generation, lease's end, whether a record was there, bytes of an answer that went with it
 --   resumed, key_in_progress, outcome_unknown: generation, lease's end
 --   replay: generation, status, head bytes, head digest, body bytes, body digest, whole or tombstone, header lines, body
@@ -20,7 +21,6 @@
 --   clock_skew; instant_out_of_range; setting_out_of_range: which; data_too_new
 -- Writes: the record.
 -- Bound: at most 4 reads and 3 writes of one key, whatever it holds.
--- Mirrors: core::keys::RegisterKey::decide
 -- include numbers
 -- include clock
 -- include key_record

@@ -1,19 +1,19 @@
 #!lua flags=allow-oom
--- release_key: gives a claimed key back, because nothing has happened. The generation stays.
---
--- KEYS: 1 record: the key's record, a hash
+-- Gives a claimed key back, because nothing has happened. The generation stays.
+-- Mirrors: nevertwice_core::keys::ReleaseKey::decide
+-- KEYS:
+--   record: the key's record, a hash
 -- ARGV:
---   1 at_ms: the caller's clock, in milliseconds since 1970
---   2 skew_ms_max: how far it may be from the server's, in milliseconds; below zero, no look at it
---   3 owner: who claimed the key, 32 bytes
---   4 generation: the claim's
---   5 keep_ms: how much longer than its retention the memory is kept, in milliseconds
+--   at_ms: the caller's clock, in milliseconds since 1970
+--   skew_ms_max: how far it may be from the server's, in milliseconds; below zero, no look at it
+--   owner: who claimed the key, 32 bytes
+--   generation: the claim's
+--   keep_ms: how much longer than its retention the memory is kept, in milliseconds
 -- Replies: released, also to the owner that had released it before
 --   unknown_key; stale_owner: generation in force; key_completed
 --   clock_skew; instant_out_of_range; data_too_new
 -- Writes: the record.
 -- Bound: 1 read and 3 writes of one key.
--- Mirrors: core::keys::ReleaseKey::decide
 -- include numbers
 -- include clock
 -- include key_record

@@ -1,20 +1,20 @@
 #!lua flags=allow-oom
--- renew_lease: moves the end of a lease.
---
--- KEYS: 1 record: the key's record, a hash
+-- Moves the end of a lease.
+-- Mirrors: nevertwice_core::keys::RenewLease::decide
+-- KEYS:
+--   record: the key's record, a hash
 -- ARGV:
---   1 at_ms: the caller's clock, in milliseconds since 1970
---   2 skew_ms_max: how far it may be from the server's, in milliseconds; below zero, no look at it
---   3 owner: who claimed the key, 32 bytes
---   4 generation: the claim's
---   5 lease_ms: how long the lease is from now on, in milliseconds
---   6 keep_ms: how much longer than its retention the memory is kept, in milliseconds
+--   at_ms: the caller's clock, in milliseconds since 1970
+--   skew_ms_max: how far it may be from the server's, in milliseconds; below zero, no look at it
+--   owner: who claimed the key, 32 bytes
+--   generation: the claim's
+--   lease_ms: how long the lease is from now on, in milliseconds
+--   keep_ms: how much longer than its retention the memory is kept, in milliseconds
 -- Replies: renewed: generation, lease's end
 --   unknown_key; stale_owner: generation in force; key_released; key_completed
 --   clock_skew; instant_out_of_range; setting_out_of_range: which; data_too_new
 -- Writes: the record.
 -- Bound: 1 read and 2 writes of one key.
--- Mirrors: core::keys::RenewLease::decide
 -- include numbers
 -- include clock
 -- include key_record

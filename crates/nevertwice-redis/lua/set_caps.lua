@@ -1,34 +1,52 @@
 #!lua
--- set_caps: changes caps; none may be below what is live.
---
--- KEYS: 1 state, 2 intent, 3 entries
--- ARGV: 1 call, 2 shard, 3 asked, 4 origin, 5 levels: the list of names and caps, 6 total: an option
--- Replies: accepted entry | replayed position record | rejected position code detail | clock_skew ms | epoch_superseded epoch |
---   data_too_new version
--- Writes: the head, the sale and the named levels of the state; the intent; one entry.
+-- Changes caps; none may be below what is live.
+-- Mirrors: nevertwice_core::SetCaps
+-- KEYS:
+--   records: the shard's records, a hash
+--   intent: the memory of the intent
+--   entries: the shard's entries, a stream
+-- ARGV:
+--   call: the caller's epoch, clock and bounds, packed: see README.md
+--   shard: the shard, in the encoding of entries
+--   asked: the intent, in the encoding of entries
+--   origin: where the command came from, in the encoding of entries; empty for unknown
+--   caps: the levels and their new caps, a list in the encoding of entries
+--   total: the new total, an option in the encoding of entries
+-- Replies: accepted: the entry; replayed: position, the intent's record; rejected: position, code, detail
+--   clock_skew; epoch_superseded: the shard's epoch; data_too_new
+-- Writes: the head, the sale and the named levels; the intent; one entry.
 -- Bound: 64 levels.
--- Mirrors: core::SetCaps
-local STATE, INTENT, ENTRIES = KEYS[1], KEYS[2], KEYS[3]
-local CALL, SHARD, ASKED, ORIGIN, LEVELS, TOTAL = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+-- include numbers
+-- include clock
 -- include shard
 -- include sale
 -- include levels
+local records = KEYS[1]
+local intent = KEYS[2]
+local entries = KEYS[3]
+local call = ARGV[1]
+local shard = ARGV[2]
+local asked = ARGV[3]
+local origin = ARGV[4]
+local caps = ARGV[5]
+local total = ARGV[6]
+
 -- check
-local count, levels = level_list(LEVELS)
-local fields = { 'head', 'sale', 'counts' }
+local count, levels = level_list(caps)
+local fields = {'head', 'sale', 'counts'}
 for _, level in ipairs(levels) do
   fields[#fields + 1] = 'L/' .. level.name
 end
-local found = redis.call('HMGET', STATE, table_unpack(fields))
-local refused = enter(found[1]) or belongs(2) or outside('levels', count, 0, LEVELS_MAX)
+local found = redis.call('HMGET', records, table_unpack(fields))
+local refused = enter(found[1], call, asked, redis.call('GET', intent)) or elsewhere(shard, 2) or outside('levels', count, 0, LEVELS_MAX)
 if refused then
   return refused
 end
 local open, opens_at, closes_at, hold_ms, total_before, level_count, candidates = unpack(SALE, found[2])
 local live = unpack(COUNTS, found[3])
 local total_cap = total_before
-if byte(TOTAL) == 1 then
-  total_cap = unpack('<i8', TOTAL, 2)
+if byte(total) == 1 then
+  total_cap = unpack('<i8', total, 2)
 end
 refused = outside('total_cap', total_cap, 0, SEATS_MAX) or levels_refused(levels)
 if refused then
@@ -43,11 +61,11 @@ local changes, writes, before = total_cap ~= total_before, {}, {}
 for index, level in ipairs(levels) do
   local number, has_cap, cap, level_live = unpack(LEVEL, found[3 + index])
   if level.cap and level.cap < level_live then
-    return no('cap_below_live', '\1' .. text(level.name) .. pack('<i8', level_live))
+    return no('cap_below_live', '\1' .. text_bytes(level.name) .. pack('<i8', level_live))
   end
   local cap_before = has_cap == 1 and cap
   changes = changes or cap_before ~= level.cap
-  before[index] = text(level.name) .. (cap_before and pack('<Bi8', 1, cap_before) or '\0')
+  before[index] = text_bytes(level.name) .. (cap_before and pack('<Bi8', 1, cap_before) or '\0')
   writes[#writes + 1] = 'L/' .. level.name
   writes[#writes + 1] = pack(LEVEL, number, level.cap and 1 or 0, level.cap or 0, level_live)
 end
@@ -60,7 +78,7 @@ end
 
 -- commit
 local caps_before = '\2' .. pack('<I4', count) .. table.concat(before) .. pack('<i8', total_before)
-local head, reply = append('\41' .. LEVELS .. pack('<i8', total_cap), caps_before)
-redis.call('HSET', STATE, 'head', head, 'sale', pack(SALE, open, opens_at, closes_at, hold_ms, total_cap, level_count, candidates),
+local head, reply = append(records, intent, entries, shard, asked, origin, '\41' .. caps .. pack('<i8', total_cap), caps_before)
+redis.call('HSET', records, 'head', head, 'sale', pack(SALE, open, opens_at, closes_at, hold_ms, total_cap, level_count, candidates),
   table_unpack(writes))
 return reply

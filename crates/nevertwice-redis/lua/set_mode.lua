@@ -1,21 +1,36 @@
 #!lua
--- set_mode: sets a market's mode.
---
--- KEYS: 1 state, 2 intent, 3 entries
--- ARGV: 1 call, 2 shard, 3 asked, 4 origin, 5 mode
--- Replies: accepted entry | replayed position record | rejected position code detail | clock_skew ms | epoch_superseded epoch |
---   data_too_new version
--- Writes: the head and the market of the state; the intent; one entry.
--- Bound: one entry; no loop.
--- Mirrors: core::SetMode
-local STATE, INTENT, ENTRIES = KEYS[1], KEYS[2], KEYS[3]
-local CALL, SHARD, ASKED, ORIGIN, MODE = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+-- Sets a market's mode.
+-- Mirrors: nevertwice_core::SetMode
+-- KEYS:
+--   records: the shard's records, a hash
+--   intent: the memory of the intent
+--   entries: the shard's entries, a stream
+-- ARGV:
+--   call: the caller's epoch, clock and bounds, packed: see README.md
+--   shard: the shard, in the encoding of entries
+--   asked: the intent, in the encoding of entries
+--   origin: where the command came from, in the encoding of entries; empty for unknown
+--   new_mode: its tag
+-- Replies: accepted: the entry; replayed: position, the intent's record; rejected: position, code, detail
+--   clock_skew; epoch_superseded: the shard's epoch; data_too_new
+-- Writes: the head and the market; the intent; one entry.
+-- Bound: one entry, and no loop.
+-- include numbers
+-- include clock
 -- include shard
 -- include market
+local records = KEYS[1]
+local intent = KEYS[2]
+local entries = KEYS[3]
+local call = ARGV[1]
+local shard = ARGV[2]
+local asked = ARGV[3]
+local origin = ARGV[4]
+local new_mode = string.byte(ARGV[5])
+
 -- check
-local new_mode = byte(MODE)
-local found = redis.call('HMGET', STATE, 'head', 'market')
-local refused = enter(found[1]) or belongs(1)
+local found = redis.call('HMGET', records, 'head', 'market')
+local refused = enter(found[1], call, asked, redis.call('GET', intent)) or elsewhere(shard, 1)
 if refused then
   return refused
 end
@@ -26,7 +41,7 @@ if mode == new_mode then
 end
 
 -- commit
-local head, reply = append(pack('BBB', 8, mode, new_mode))
-redis.call('HSET', STATE, 'head', head, 'market', pack(MARKET, decimals, fee_bps, quantity_max, holding_max, house_loss_max, new_mode,
+local head, reply = append(records, intent, entries, shard, asked, origin, pack('BBB', 8, mode, new_mode))
+redis.call('HSET', records, 'head', head, 'market', pack(MARKET, decimals, fee_bps, quantity_max, holding_max, house_loss_max, new_mode,
   issuance, house_loss, instruments, accounts))
 return reply

@@ -1,21 +1,36 @@
 #!lua
--- set_sale_open: opens or closes a sale's doors.
---
--- KEYS: 1 state, 2 intent, 3 entries
--- ARGV: 1 call, 2 shard, 3 asked, 4 origin, 5 open
--- Replies: accepted entry | replayed position record | rejected position code detail | clock_skew ms | epoch_superseded epoch |
---   data_too_new version
--- Writes: the head and the sale of the state; the intent; one entry.
--- Bound: one entry; no loop.
--- Mirrors: core::SetSaleOpen
-local STATE, INTENT, ENTRIES = KEYS[1], KEYS[2], KEYS[3]
-local CALL, SHARD, ASKED, ORIGIN, OPEN = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+-- Opens or closes a sale's doors.
+-- Mirrors: nevertwice_core::SetSaleOpen
+-- KEYS:
+--   records: the shard's records, a hash
+--   intent: the memory of the intent
+--   entries: the shard's entries, a stream
+-- ARGV:
+--   call: the caller's epoch, clock and bounds, packed: see README.md
+--   shard: the shard, in the encoding of entries
+--   asked: the intent, in the encoding of entries
+--   origin: where the command came from, in the encoding of entries; empty for unknown
+--   open: 1 open, 0 closed
+-- Replies: accepted: the entry; replayed: position, the intent's record; rejected: position, code, detail
+--   clock_skew; epoch_superseded: the shard's epoch; data_too_new
+-- Writes: the head and the sale; the intent; one entry.
+-- Bound: one entry, and no loop.
+-- include numbers
+-- include clock
 -- include shard
 -- include sale
+local records = KEYS[1]
+local intent = KEYS[2]
+local entries = KEYS[3]
+local call = ARGV[1]
+local shard = ARGV[2]
+local asked = ARGV[3]
+local origin = ARGV[4]
+local open = string.byte(ARGV[5])
+
 -- check
-local open = byte(OPEN)
-local found = redis.call('HMGET', STATE, 'head', 'sale')
-local refused = enter(found[1]) or belongs(2)
+local found = redis.call('HMGET', records, 'head', 'sale')
+local refused = enter(found[1], call, asked, redis.call('GET', intent)) or elsewhere(shard, 2)
 if refused then
   return refused
 end
@@ -25,6 +40,6 @@ if was_open == open then
 end
 
 -- commit
-local head, reply = append(pack('BB', 40, open))
-redis.call('HSET', STATE, 'head', head, 'sale', pack(SALE, open, opens_at, closes_at, hold_ms, total_cap, levels, candidates))
+local head, reply = append(records, intent, entries, shard, asked, origin, pack('BB', 40, open))
+redis.call('HSET', records, 'head', head, 'sale', pack(SALE, open, opens_at, closes_at, hold_ms, total_cap, levels, candidates))
 return reply

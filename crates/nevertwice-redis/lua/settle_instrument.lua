@@ -1,21 +1,38 @@
 #!lua
--- settle_instrument: fixes an instrument's last price and ends its trading.
---
--- KEYS: 1 state, 2 intent, 3 entries
--- ARGV: 1 call, 2 shard, 3 asked, 4 origin, 5 instrument, 6 price
--- Replies: accepted entry | replayed position record | rejected position code detail | clock_skew ms | epoch_superseded epoch |
---   data_too_new version
--- Writes: the head, the market and the instrument of the state; the intent; one entry.
--- Bound: one entry; no loop.
--- Mirrors: core::SettleInstrument
-local STATE, INTENT, ENTRIES = KEYS[1], KEYS[2], KEYS[3]
-local CALL, SHARD, ASKED, ORIGIN, TRADED, PRICE = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+-- Fixes an instrument's last price and ends its trading.
+-- Mirrors: nevertwice_core::SettleInstrument
+-- KEYS:
+--   records: the shard's records, a hash
+--   intent: the memory of the intent
+--   entries: the shard's entries, a stream
+-- ARGV:
+--   call: the caller's epoch, clock and bounds, packed: see README.md
+--   shard: the shard, in the encoding of entries
+--   asked: the intent, in the encoding of entries
+--   origin: where the command came from, in the encoding of entries; empty for unknown
+--   instrument: which one
+--   price: what each share is worth
+-- Replies: accepted: the entry; replayed: position, the intent's record; rejected: position, code, detail
+--   clock_skew; epoch_superseded: the shard's epoch; data_too_new
+-- Writes: the head, the market and the instrument; the intent; one entry.
+-- Bound: one entry, and no loop.
+-- include numbers
+-- include clock
 -- include shard
 -- include market
+local records = KEYS[1]
+local intent = KEYS[2]
+local entries = KEYS[3]
+local call = ARGV[1]
+local shard = ARGV[2]
+local asked = ARGV[3]
+local origin = ARGV[4]
+local instrument = ARGV[5]
+local price = struct.unpack('<i8', ARGV[6])
+
 -- check
-local price = unpack('<i8', PRICE)
-local found = redis.call('HMGET', STATE, 'head', 'market', 'I/' .. TRADED)
-local refused = enter(found[1]) or belongs(1) or outside('price', price, 0, AMOUNT_MAX)
+local found = redis.call('HMGET', records, 'head', 'market', 'I/' .. instrument)
+local refused = enter(found[1], call, asked, redis.call('GET', intent)) or elsewhere(shard, 1) or outside('price', price, 0, AMOUNT_MAX)
 if refused then
   return refused
 end
@@ -42,8 +59,8 @@ if loss > house_loss_max then
 end
 
 -- commit
-local event = '\9' .. text(TRADED) .. pack('<i8i8i8', price, net, loss)
-local head, reply = append(event, instrument_before(state, base, price_at(base, slope, net) or 0, house_loss))
-redis.call('HSET', STATE, 'head', head, 'I/' .. TRADED, pack(INSTRUMENT, listed, base, slope, SETTLED, price, net, cash),
+local event = '\9' .. text_bytes(instrument) .. pack('<i8i8i8', price, net, loss)
+local head, reply = append(records, intent, entries, shard, asked, origin, event, instrument_before(state, base, price_at(base, slope, net) or 0, house_loss))
+redis.call('HSET', records, 'head', head, 'I/' .. instrument, pack(INSTRUMENT, listed, base, slope, SETTLED, price, net, cash),
   'market', pack(MARKET, decimals, fee_bps, quantity_max, holding_max, house_loss_max, mode, issuance, loss, instruments, accounts))
 return reply

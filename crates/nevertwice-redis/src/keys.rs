@@ -53,8 +53,8 @@ fn shard_prefix(shard: &ShardId) -> String {
 
 /// Everything of a shard but its entries and the memory of intents: a hash.
 #[must_use]
-pub fn shard_state(shard: &ShardId) -> Vec<u8> {
-    format!("{}state", shard_prefix(shard)).into_bytes()
+pub fn shard_records(shard: &ShardId) -> Vec<u8> {
+    format!("{}records", shard_prefix(shard)).into_bytes()
 }
 
 /// The shard's entries: a stream.

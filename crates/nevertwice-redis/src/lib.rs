@@ -5,6 +5,7 @@
 //! - [`link`]: one connection, which is made anew when it breaks, with a time-out on everything.
 //! - [`script`]: what scripts are made of and called with; [`runner`](Runner) calls them, and loads what the server does not know.
 //! - [`keys`]: the only place that spells a key.
+//! - [`RedisBackend`]: the backend of markets and sales.
 //! - [`RedisKeyStore`]: the store of keys.
 //! - [`server_facts`]: what a server says of itself, and whether it is as it must be.
 //! - [`clock`]: the only place that reads the clock.
@@ -26,7 +27,7 @@ pub mod server_facts;
 mod shard;
 
 pub use address::{Address, AddressError};
-pub use backend::{OpenError, RedisBackend, RedisOptions};
+pub use backend::{BackendOpenError, RedisBackend, RedisOptions};
 pub use failure::{LinkFailure, ServerRefusal};
 pub use key_store::{KeyStoreOpenError, RedisKeyOptions, RedisKeyStore};
 pub use link::{Link, LinkOptions};

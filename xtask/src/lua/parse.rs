@@ -6,7 +6,7 @@ pub(super) const CHECK: &str = "-- check";
 pub(super) const COMMIT: &str = "-- commit";
 
 /// What a header must tell, in this order.
-pub(super) const SECTIONS: &[&str] = &["KEYS:", "ARGV:", "Replies:", "Writes:", "Bound:", "Mirrors:"];
+pub(super) const SECTIONS: &[&str] = &["Mirrors:", "KEYS:", "ARGV:", "Replies:", "Writes:", "Bound:"];
 
 /// A file, by its lines; line numbers begin at 1.
 #[derive(Clone, Debug)]
@@ -49,25 +49,12 @@ impl<'a> File<'a> {
         self.lines().filter_map(|(number, line)| Some((number, line.strip_prefix(INCLUDE)?))).collect()
     }
 
-    /// What a section of the header declares: `1 name, 2 name: what it is, 3... names`, on its line and on those below it that are
-    /// indented. The names, and whether the last stands for any number of them.
-    pub(super) fn declared(&self, section: &str) -> (Vec<&'a str>, bool) {
+    /// The names that a section of the header declares: lines `--   name: what it is`.
+    pub(super) fn declared(&self, section: &str) -> Vec<&'a str> {
         let begin = format!("-- {section}");
-        let mut lines = self.text.lines().skip_while(|line| !line.starts_with(&begin));
-        let first = lines.next().and_then(|line| line.strip_prefix(&begin)).unwrap_or_default();
-        let more = lines.take_while(|line| line.starts_with("--   ")).filter_map(|line| line.strip_prefix("--"));
-        let mut names = Vec::new();
-        let mut words = std::iter::once(first).chain(more).flat_map(str::split_whitespace).peekable();
-        while let Some(word) = words.next() {
-            let number = (names.len() + 1).to_string();
-            let Some(name) = words.peek().map(|name| name.trim_end_matches([',', ':', ';'])) else { break };
-            if word == number {
-                names.push(name);
-            } else if word == format!("{number}...") {
-                return (names, true);
-            }
-        }
-        (names, false)
+        let inside = self.text.lines().skip_while(|line| !line.starts_with(&begin)).skip(1);
+        let entries = inside.take_while(|line| line.starts_with("--   "));
+        entries.filter_map(|line| line.strip_prefix("--   ")?.split_once(':').map(|(name, _)| name)).collect()
     }
 }
 
@@ -114,19 +101,17 @@ mod tests {
 
     #[test]
     fn words_and_comments_are_told_apart() {
-        assert_eq!(
-            words("local a = f('b -- c', x[1]) .. 'd'"),
-            ["local", "a", "=", "f", "(", "'b -- c'", ",", "x", "[", "1", "]", ")", "..", "'d'"]
-        );
+        assert_eq!(words("local a = f('b -- c', x[1]) .. 'd'"), [
+            "local", "a", "=", "f", "(", "'b -- c'", ",", "x", "[", "1", "]", ")", "..", "'d'"
+        ]);
         assert_eq!(without_comment("a = '--' -- b"), "a = '--' ");
         assert_eq!(without_comment("#!lua flags=no-writes"), "");
     }
 
     #[test]
     fn a_header_declares_names() {
-        let text = "#!lua\n-- KEYS: 1 one: a hash, 2 two\n-- ARGV: 1 terms: side, guards (1 limit, 4 more)\n--   2 at_ms: ms\n--   3... items\nlocal x\n";
+        let text = "#!lua\n-- Does it.\n-- KEYS:\n--   one: a hash\n--   two: a stream\n-- ARGV:\n--   at_ms: ms\n--     more of it\nlocal x = 1\n";
         let file = File { path: "lua/do_it.lua", text };
-        assert_eq!((file.name(), file.declared("KEYS:")), ("do_it", (vec!["one", "two"], false)));
-        assert_eq!(file.declared("ARGV:"), (vec!["terms", "at_ms"], true));
+        assert_eq!((file.name(), file.declared("KEYS:"), file.declared("ARGV:")), ("do_it", vec!["one", "two"], vec!["at_ms"]));
     }
 }

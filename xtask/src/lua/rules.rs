@@ -10,30 +10,8 @@ const FLAGS: &[&str] = &["allow-oom", "no-writes"];
 
 /// Commands that change nothing. Whatever is not here counts as a write.
 const READS: &[&str] = &[
-    "EXISTS",
-    "GET",
-    "GETRANGE",
-    "HEXISTS",
-    "HGET",
-    "HGETALL",
-    "HLEN",
-    "HMGET",
-    "HSTRLEN",
-    "LLEN",
-    "MGET",
-    "PTTL",
-    "SCARD",
-    "SISMEMBER",
-    "STRLEN",
-    "TIME",
-    "TYPE",
-    "XINFO",
-    "XLEN",
-    "XRANGE",
-    "XREVRANGE",
-    "ZCARD",
-    "ZRANGE",
-    "ZSCORE",
+    "EXISTS", "GET", "GETRANGE", "HEXISTS", "HGET", "HGETALL", "HLEN", "HMGET", "HSTRLEN", "LLEN", "MGET", "PTTL", "SCARD", "SISMEMBER",
+    "STRLEN", "TIME", "TYPE", "XINFO", "XLEN", "XRANGE", "XREVRANGE", "ZCARD", "ZRANGE", "ZSCORE",
 ];
 
 /// Words with the reason why no script has them.
@@ -45,9 +23,6 @@ const BANNED: &[(&str, &str)] = &[
     ("random", "a script decides by what it is given"),
     ("replicate_commands", "effects are replicated since Redis 7"),
 ];
-
-/// Functions that write on the way to a refusal, with the reason: one write, and the script ends with it.
-const REFUSAL_WRITES: &[(&str, &str)] = &[("expired", "a *no* that is final moves the shard's time on, so that it stays final")];
 
 /// A rule that a file breaks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,13 +52,13 @@ pub(super) fn script(file: &File<'_>, libs: &[File<'_>]) -> Vec<Broken> {
     header(&mut found);
     bindings(&mut found, "KEYS");
     bindings(&mut found, "ARGV");
+    used(&mut found);
     keys_are_declared(&mut found);
     for (line, name) in file.includes() {
         if libs.iter().all(|lib| lib.name() != name) {
             found.add(line, "include", format!("there is no lib/{name}.lua"));
         }
     }
-    used(&mut found, libs);
     order(&mut found, &writers(libs));
     found.broken
 }
@@ -139,8 +114,8 @@ fn first_line(found: &mut Found<'_>) {
 
 fn header(found: &mut Found<'_>) {
     let purpose = found.file.text.lines().nth(1).unwrap_or_default();
-    if !purpose.starts_with(&format!("-- {}: ", found.file.name())) {
-        found.add(2, "header", "the second line names the script and says what it does: `-- name: does it.`");
+    if !purpose.strip_prefix("-- ").is_some_and(|purpose| purpose.ends_with('.')) {
+        found.add(2, "header", "the second line says in a sentence what the script does");
     }
     let mut after = 0;
     for section in SECTIONS {
@@ -153,50 +128,58 @@ fn header(found: &mut Found<'_>) {
     }
 }
 
-/// The locals of a line `local A, B = KEYS[1], tonumber(KEYS[2])`, each with the number that it is bound to.
-fn bound<'a>(line: &Line<'a>, table: &str) -> Option<Vec<(&'a str, usize)>> {
-    let words = words(line.code);
-    let at = words.iter().position(|word| *word == "=")?;
-    let (["local", names @ ..], expressions) = (&words[..at], &words[at..]) else { return None };
-    let names: Vec<&str> = names.iter().copied().filter(|name| *name != ",").collect();
-    let read = (0..expressions.len()).filter(|at| expressions[*at] == table);
-    let numbers: Option<Vec<usize>> =
-        read.map(|at| if expressions.get(at + 1) == Some(&"[") { expressions.get(at + 2)?.parse().ok() } else { None }).collect();
-    let numbers = numbers?;
-    (numbers.len() == names.len()).then(|| names.into_iter().zip(numbers).collect())
-}
-
-/// What the header declares is bound, each once and by its number, to a local, which is then used; nothing else is read.
+/// Each name of the header is bound once, by its number, to a local of its name.
 fn bindings(found: &mut Found<'_>, table: &'static str) {
-    let (declared, takes_more) = found.file.declared(&format!("{table}:"));
-    let code = found.file.code();
-    let mut locals: Vec<(&str, usize)> = Vec::new();
-    for line in code.iter().filter(|line| words(line.code).contains(&table)) {
-        match bound(line, table) {
-            Some(bound) => locals.extend(bound),
-            None if takes_more => {}
-            None => found.add(line.number, "bound-once", format!("{table} is read once for each name: `local name = {table}[number]`")),
+    let declared = found.file.declared(&format!("{table}:"));
+    let takes_more = declared.last().is_some_and(|name| name.ends_with("..."));
+    let mut bound: Vec<(usize, String, String)> = Vec::new();
+    let mut wrong = Vec::new();
+    for line in found.file.code() {
+        let words = words(line.code);
+        for (at, _) in words.iter().enumerate().filter(|(_, word)| **word == table) {
+            match (words.first(), words.get(1), words.get(at + 1), words.get(at + 2), words.get(at + 3)) {
+                (Some(&"local"), Some(name), Some(&"["), Some(index), Some(&"]")) if index.parse::<usize>().is_ok() => {
+                    bound.push((line.number, (*name).to_owned(), (*index).to_owned()));
+                }
+                _ if takes_more => {}
+                _ => wrong.push(line.number),
+            }
         }
     }
-    for (index, name) in declared.iter().enumerate() {
-        let times = locals.iter().filter(|(_, number)| *number == index + 1).count();
+    for number in wrong {
+        found.add(number, "bound-once", format!("{table} is read once for each name, by `local name = {table}[number]`"));
+    }
+    let fixed: Vec<&str> = declared.into_iter().filter(|name| !name.ends_with("...")).collect();
+    for (index, name) in fixed.iter().enumerate() {
+        let expected = ((*name).to_owned(), (index + 1).to_string());
+        let times = bound.iter().filter(|(_, name, number)| (name, number) == (&expected.0, &expected.1)).count();
         if times != 1 {
             found.add(1, "bound-once", format!("`{name}` of the header is bound {times} times to {table}[{}]", index + 1));
         }
     }
-    if let Some((local, number)) = locals.iter().find(|(_, number)| *number > declared.len()) {
-        found.add(1, "bound-once", format!("`{local}` is {table}[{number}], which the header does not declare"));
+    if bound.len() > fixed.len() {
+        found.add(bound[fixed.len()].0, "bound-once", format!("more of {table} is read than the header declares"));
     }
 }
 
-/// What redis.call touches is a local that is bound to a declared key, and each of these is used.
-fn keys_are_declared(found: &mut Found<'_>) {
-    let (_, takes_more) = found.file.declared("KEYS:");
+/// Every key and argument that is declared is used.
+fn used(found: &mut Found<'_>) {
     let code = found.file.code();
-    let keys: Vec<&str> = code.iter().filter_map(|line| bound(line, "KEYS")).flatten().map(|(name, _)| name).collect();
-    for line in &code {
-        for (command, key) in calls(line) {
-            let is_declared = key.first().is_none_or(|name| keys.contains(name));
+    for name in found.file.declared("KEYS:").into_iter().chain(found.file.declared("ARGV:")).filter(|name| !name.ends_with("...")) {
+        let times: usize = code.iter().map(|line| words(line.code).iter().filter(|word| **word == name).count()).sum();
+        if times < 2 {
+            found.add(1, "unused", format!("`{name}` is declared and never used"));
+        }
+    }
+}
+
+/// What redis.call touches is a declared key, or comes out of a list of them.
+fn keys_are_declared(found: &mut Found<'_>) {
+    let declared = found.file.declared("KEYS:");
+    let takes_more = declared.last().is_some_and(|name| name.ends_with("..."));
+    for line in found.file.code() {
+        for (command, key) in calls(&line) {
+            let is_declared = key.first().is_none_or(|name| declared.contains(name));
             if !is_declared && !takes_more && !command.contains("TIME") {
                 found.add(line.number, "foreign-key", format!("{command} touches `{}`, which is none of its keys", key.join("")));
             }
@@ -204,40 +187,20 @@ fn keys_are_declared(found: &mut Found<'_>) {
     }
 }
 
-/// Each key and argument is used, by the script or by a part that it brings in.
-fn used(found: &mut Found<'_>, libs: &[File<'_>]) {
-    let code = found.file.code();
-    let includes = found.file.includes();
-    let parts = libs.iter().filter(|lib| includes.iter().any(|(_, name)| *name == lib.name())).flat_map(File::code);
-    let all: Vec<&str> = code.iter().cloned().chain(parts).flat_map(|line| words(line.code)).collect();
-    for table in ["KEYS", "ARGV"] {
-        for (name, _) in code.iter().filter_map(|line| bound(line, table)).flatten() {
-            if all.iter().filter(|word| **word == name).count() < 2 {
-                found.add(1, "unused", format!("`{name}` comes in by {table} and is never used"));
-            }
-        }
-    }
-}
-
-/// First `-- check`, then `-- commit`: no write before it, and no way out after it but the last line. Who writes nothing has no
-/// `-- commit`.
+/// First `-- check`, then `-- commit`: no write before it, and no way out after it but the last line.
 fn order(found: &mut Found<'_>, writers: &[String]) {
-    let first = found.file.text.lines().next().unwrap_or_default();
-    let may_write = !first.contains("no-writes");
     let (checks, commits) = (found.file.lines_that_are(CHECK), found.file.lines_that_are(COMMIT));
-    let commit = match (&checks[..], &commits[..], may_write) {
-        ([check], [commit], true) if check < commit => *commit,
-        ([_], [], false) => usize::MAX,
-        _ => {
-            let what = format!("there is one line `{CHECK}`, and after it one line `{COMMIT}` unless the flags say no-writes");
-            found.add(1, "check-then-commit", what);
-            return;
-        }
+    let ([check], [commit]) = (&checks[..], &commits[..]) else {
+        found.add(1, "check-then-commit", format!("there is one line `{CHECK}` and one line `{COMMIT}`"));
+        return;
     };
+    if check > commit {
+        found.add(*commit, "check-then-commit", "`-- commit` stands before `-- check`");
+    }
     let mut returns = Vec::new();
     for line in found.file.code() {
         let words = words(line.code);
-        if line.number < commit {
+        if line.number < *commit {
             let write = calls(&line).into_iter().find(|(command, _)| !is_read(command));
             if let Some((command, _)) = write {
                 found.add(line.number, "write-before-commit", format!("{command} writes before all is checked"));
@@ -248,14 +211,13 @@ fn order(found: &mut Found<'_>, writers: &[String]) {
         } else if words.contains(&"return") {
             returns.push((line.number, line.code.starts_with("return")));
         }
-        if line.number < checks[0] && line.code.starts_with("return") {
+        if line.number < *check && words.first() == Some(&"return") && line.code.starts_with("return") {
             found.add(line.number, "check-then-commit", "nothing is answered before `-- check`");
         }
     }
     match &returns[..] {
         [(_, true)] => {}
-        [] if !may_write => {}
-        [] => found.add(commit, "last-return", "what it answers stands in its last statement, after `-- commit`"),
+        [] => found.add(*commit, "last-return", "what it answers stands in its last statement, after `-- commit`"),
         [(first, _), ..] => found.add(*first, "last-return", "a return before the last line would leave half of the writes"),
     }
 }
@@ -269,10 +231,8 @@ fn writers(libs: &[File<'_>]) -> Vec<String> {
             if let ["local", "function", name, ..] = words(line.code)[..]
                 && line.code.starts_with("local")
             {
-                inside = REFUSAL_WRITES.iter().all(|(known, _)| *known != name);
-                if inside {
-                    functions.push((name.to_owned(), Vec::new()));
-                }
+                functions.push((name.to_owned(), Vec::new()));
+                inside = true;
             } else if line.code.starts_with("end") {
                 inside = false;
             } else if inside && let Some((_, body)) = functions.last_mut() {
@@ -321,10 +281,10 @@ fn calls<'a>(line: &Line<'a>) -> Vec<(&'a str, Vec<&'a str>)> {
 mod tests {
     use super::*;
 
-    const GOOD: &str = "#!lua\n-- add: adds to a counter.\n-- KEYS: 1 counter: a number\n-- ARGV:\n--   1 more: what is added\n\
--- Replies: added: the sum; too_much\n-- Writes: counter\n-- Bound: one read, one write\n-- Mirrors: nothing\n-- include numbers\n\
-local COUNTER = KEYS[1]\nlocal more = tonumber(ARGV[1])\n\n-- check\nlocal sum = tonumber(redis.call('GET', COUNTER) or '0') + more\n\
-if sum > 9 then\n  return {'too_much'}\nend\n\n-- commit\nredis.call('SET', COUNTER, text(sum))\nreturn {'added', text(sum)}\n";
+    const GOOD: &str = "#!lua\n-- Adds to a counter.\n-- Mirrors: nothing\n-- KEYS:\n--   counter: a number\n-- ARGV:\n--   more: what is added\n\
+-- Replies: added: the sum; too_much\n-- Writes: counter\n-- Bound: one read, one write\n-- include numbers\nlocal counter = KEYS[1]\n\
+local more = tonumber(ARGV[1])\n\n-- check\nlocal sum = tonumber(redis.call('GET', counter) or '0') + more\nif sum > 9 then\n  return {'too_much'}\n\
+end\n\n-- commit\nredis.call('SET', counter, text(sum))\nreturn {'added', text(sum)}\n";
     const LIB: &str = "local function text(number)\n  return string.format('%.0f', number)\nend\nlocal function put(key)\n  redis.call('SET', key, 1)\nend\n\
 local function put_both(a)\n  put(a)\nend\n";
 
@@ -346,26 +306,24 @@ local function put_both(a)\n  put(a)\nend\n";
         for (rule, was, is) in [
             ("first-line", "#!lua\n", "-- lua\n"),
             ("first-line", "#!lua\n", "#!lua flags=allow-cross-slot-keys\n"),
-            ("header", "-- add: adds to", "-- adds to"),
+            ("header", "-- Adds to a counter.", "-- it adds"),
             ("header", "-- Bound: one read, one write\n", ""),
             ("header", "-- Writes: counter\n-- Bound: one read, one write\n", "-- Bound: one\n-- Writes: counter\n"),
             ("bound-once", "local more = tonumber(ARGV[1])", "local more = tonumber(ARGV[2])"),
             ("bound-once", "'added', text(sum)", "'added', ARGV[1]"),
-            ("bound-once", "--   1 more: what is added\n", ""),
-            ("bound-once", "-- ARGV:\n", "-- ARGV: 1 other, 2 third\n"),
+            ("bound-once", "--   more: what is added\n", ""),
             ("unused", "+ more", "+ 1"),
-            ("unused", "local COUNTER = KEYS[1]", "local COUNTER, OTHER = KEYS[1], KEYS[2]"),
-            ("foreign-key", "'GET', COUNTER", "'GET', other"),
-            ("key-built", "'GET', COUNTER", "'GET', COUNTER .. ':x'"),
-            ("key-built", "'GET', COUNTER", "'GET', 'counter'"),
+            ("unused", "--   more: what", "--   other: x\n--   more: what"),
+            ("foreign-key", "'GET', counter", "'GET', other"),
+            ("key-built", "'GET', counter", "'GET', counter .. ':x'"),
+            ("key-built", "'GET', counter", "'GET', 'counter'"),
             ("command", "redis.call('GET'", "redis.call(word"),
             ("include", "-- include numbers", "-- include nobody"),
             ("check-then-commit", "-- commit\n", ""),
-            ("check-then-commit", "#!lua\n", "#!lua flags=no-writes\n"),
             ("check-then-commit", "-- check\n", "return {'early'}\n-- check\n"),
-            ("write-before-commit", "if sum > 9 then", "redis.call('INCR', COUNTER)\nif sum > 9 then"),
-            ("write-before-commit", "if sum > 9 then", "put(COUNTER)\nif sum > 9 then"),
-            ("write-before-commit", "if sum > 9 then", "put_both(COUNTER)\nif sum > 9 then"),
+            ("write-before-commit", "if sum > 9 then", "redis.call('INCR', counter)\nif sum > 9 then"),
+            ("write-before-commit", "if sum > 9 then", "put(counter)\nif sum > 9 then"),
+            ("write-before-commit", "if sum > 9 then", "put_both(counter)\nif sum > 9 then"),
             ("last-return", "redis.call('SET'", "if sum == 3 then\n  return {'three'}\nend\nredis.call('SET'"),
             ("last-return", "return {'added', text(sum)}\n", ""),
             ("banned", "text(sum)}", "cjson.encode(sum)}"),

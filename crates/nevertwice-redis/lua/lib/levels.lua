@@ -26,7 +26,7 @@ local function levels_refused(levels)
       return refused
     end
     if seen[level.name] then
-      return no('setting_out_of_range', text('levels of one name') .. pack('<i8i8', 1, 1))
+      return no('setting_out_of_range', text_bytes('levels of one name') .. pack('<i8i8', 1, 1))
     end
     seen[level.name] = true
   end

@@ -1,4 +1,4 @@
--- The records of a market, and the curve. Mirrors core's market/state.rs, curve.rs and amount.rs.
+-- The records of a market, and the curve. Mirrors core's market/state.rs and curve.rs.
 --
 -- Every figure of the state is a whole number of at most AMOUNT_MAX, and factors are not negative: a product or a sum that is
 -- larger comes out of a double as 2^53 or more, so comparing it with AMOUNT_MAX afterwards is exact.
@@ -6,9 +6,9 @@ local BPS = 10000
 local NOTIONAL_MAX = 900719925474
 local HOLDING_MAX = 94906265
 local ISSUANCE_MAX = 2251799813685247
+local HOUSE_LOSS_MAX = 2251799813685247
 local INSTRUMENTS_MAX = 16384
 local ACCOUNTS_MAX = 16000000
-local HOUSE_LOSS_MAX = 2251799813685247
 
 local MARKET = '<Bi8i8i8i8Bi8i8I4I4'
 local INSTRUMENT = '<I4i8i8Bi8i8i8'

@@ -5,6 +5,6 @@ local function release_refused(live, level)
     _, _, _, level_live = unpack(LEVEL, level)
   end
   if live < 1 or level_live < 1 then
-    return no('invariant_broken', text('live bookings'))
+    return no('invariant_broken', text_bytes('live bookings'))
   end
 end

@@ -16,6 +16,12 @@ local function candidate_parts(record)
   return sub(record, 1, 8), sub(record, 9, 20), sub(record, 21)
 end
 
+-- Whether the bit of a level's number is set in what a candidate may book: eight bytes, the lowest first.
+local function is_allowed(levels, number)
+  local bit_in_byte = number % 8
+  return math.floor(byte(levels, (number - bit_in_byte) / 8 + 1) / 2 ^ bit_in_byte) % 2 == 1
+end
+
 -- A booking's parts: seat, state, end of the hold, candidate, level, owner, payment and place of the URL's option. The payment is
 -- empty until it began. The owner is the principal and the key in the encoding of an intent.
 local function booking_parts(record)

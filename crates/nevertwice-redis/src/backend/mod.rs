@@ -8,7 +8,6 @@
 //!
 //! What is asked next waits for the replies of the pipeline before it, so a pipeline takes all that has come meanwhile.
 
-mod info;
 mod open;
 mod options;
 mod place;
@@ -16,6 +15,6 @@ mod redis_backend;
 mod turns;
 mod views;
 
-pub use open::OpenError;
+pub use open::BackendOpenError;
 pub use options::RedisOptions;
 pub use redis_backend::RedisBackend;

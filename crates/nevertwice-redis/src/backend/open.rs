@@ -3,87 +3,56 @@
 use std::fmt;
 use std::sync::Arc;
 
-use nevertwice_api::Failure;
+use nevertwice_api::{Failure, Level};
 
-use super::info::Info;
 use super::place::{self, Place};
 use super::{RedisBackend, RedisOptions};
 use crate::clock::Clock;
-use crate::{Link, Runner};
+use crate::server_facts::ServerFacts;
+use crate::{Link, LinkFailure, Runner, ServerRefusal};
 
-/// The oldest version of Redis, and of those that count as it does, whose scripts can declare what they touch.
-const VERSION_MIN: u32 = 7;
-
-/// Why a server can't be decided on. Nothing was changed on it.
+/// Why nothing can be decided on a server. Nothing was changed on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OpenError {
-    /// It can't be reached or does not answer.
-    Unusable(Failure),
-    /// It is too old.
-    TooOld {
-        /// Its version.
-        version: String,
-    },
-    /// It is a replica.
-    Replica,
-    /// It evicts what is remembered when its memory is full.
-    Evicts {
-        /// Its `maxmemory-policy`.
-        policy: String,
-    },
-    /// It does not tell which timeline it is on.
-    NoTimeline,
+pub enum BackendOpenError {
+    /// It does not answer.
+    Silent(LinkFailure),
+    /// It refuses what is asked of it.
+    Refused(ServerRefusal),
+    /// It is not as it must be; what is wrong, and what to do.
+    Unfit(String),
+    /// It could not be adopted.
+    NotAdopted(Failure),
 }
 
-impl fmt::Display for OpenError {
+impl fmt::Display for BackendOpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unusable(failure) => write!(f, "the Redis server can't be used: {failure}"),
-            Self::TooOld { version } => {
-                write!(f, "the Redis server has version {version}; {VERSION_MIN}.0 or newer, or Valkey, is needed")
-            }
-            Self::Replica => f.write_str("the Redis server is a replica; name its primary"),
-            Self::Evicts { policy } => write!(
-                f,
-                "the Redis server's maxmemory-policy is {policy}, under which it forgets keys that must be remembered; set it to noeviction"
-            ),
-            Self::NoTimeline => f.write_str("the Redis server's INFO has no master_replid, without which a failover would not be seen"),
+            Self::Silent(failure) => write!(f, "the Redis server can't be used: {failure}"),
+            Self::Refused(refusal) => write!(f, "the Redis server can't be used: {refusal}"),
+            Self::Unfit(what) => f.write_str(what),
+            Self::NotAdopted(failure) => write!(f, "the Redis server could not be adopted: {failure}"),
         }
     }
 }
 
-impl std::error::Error for OpenError {}
+impl std::error::Error for BackendOpenError {}
 
 impl RedisBackend {
     /// Looks at the server, adopts it, and works until the last handle is dropped. It is called within a Tokio runtime.
     ///
     /// # Errors
-    /// If the server can't be decided on; the error says what to change.
-    pub async fn open(link: Arc<Link>, clock: Arc<dyn Clock>, options: RedisOptions) -> Result<Self, OpenError> {
+    /// If nothing can be decided on the server; the error says what to change.
+    pub async fn open(link: Arc<Link>, clock: Arc<dyn Clock>, options: RedisOptions) -> Result<Self, BackendOpenError> {
+        let facts = ServerFacts::read(&link).await.map_err(BackendOpenError::Silent)?.map_err(BackendOpenError::Refused)?;
+        if let Some(what) = facts.unfit_for(Level::Decided, 0, false) {
+            return Err(BackendOpenError::Unfit(what));
+        }
+        let no_timeline = "INFO of the server does not show master_replid, without which a failover would not be seen";
+        let timeline = place::timeline(&facts).ok_or_else(|| BackendOpenError::Unfit(no_timeline.into()))?;
         let runner = Runner::new(link);
-        let info = place::info(&runner, None).await.map_err(OpenError::Unusable)?;
-        check(&info)?;
-        let timeline = info.timeline().ok_or(OpenError::NoTimeline)?;
-        let (place, raised) = place::adopt(&runner, timeline).await.map_err(OpenError::Unusable)?;
+        let (place, raised) = place::adopt(&runner, timeline).await.map_err(BackendOpenError::NotAdopted)?;
         say(&place, raised);
         Ok(Self::start(runner, clock, options, place))
-    }
-}
-
-fn check(info: &Info) -> Result<(), OpenError> {
-    let version = info.get("valkey_version").or_else(|| info.get("redis_version")).unwrap_or("unknown");
-    let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok()).unwrap_or(0);
-    if major < VERSION_MIN {
-        return Err(OpenError::TooOld { version: version.to_owned() });
-    }
-    if !info.is_primary() {
-        return Err(OpenError::Replica);
-    }
-    // Without a limit nothing is evicted, whatever the policy.
-    let is_limited = info.get("maxmemory").is_some_and(|bytes| bytes != "0");
-    match info.get("maxmemory_policy") {
-        Some(policy) if is_limited && policy != "noeviction" => Err(OpenError::Evicts { policy: policy.to_owned() }),
-        _ => Ok(()),
     }
 }
 

@@ -6,10 +6,10 @@
 use nevertwice_api::Failure;
 use redis::{Cmd, Value};
 
-use super::info::Info;
 use super::redis_backend::{failure_of_link, failure_of_server, unexpected};
-use crate::script::Call;
 use crate::shard::{self, ADOPT_PLACE};
+use crate::script::Call;
+use crate::server_facts::ServerFacts;
 use crate::{Runner, keys};
 
 /// Where this process decides.
@@ -43,7 +43,8 @@ impl Place {
     /// What the replies to [`questions`] say.
     pub(super) fn standing(&self, replies: &[crate::link::Reply]) -> Standing {
         let [Ok(info), Ok(epoch)] = replies else { return Standing::Other };
-        if Info::read(info).as_ref().and_then(Info::timeline) != Some(self.timeline.as_str()) {
+        let facts = facts(info);
+        if facts.as_ref().and_then(timeline) != Some(self.timeline.as_str()) {
             return Standing::Other;
         }
         match epoch {
@@ -63,11 +64,15 @@ pub(super) async fn adopt(runner: &Runner, timeline: &str) -> Result<(Place, boo
     Ok((Place { epoch, timeline: timeline.to_owned() }, raised))
 }
 
-/// What the server tells of itself.
-pub(super) async fn info(runner: &Runner, section: Option<&str>) -> Result<Info, Failure> {
-    let mut command = redis::cmd("INFO");
-    command.arg(section);
-    let reply = runner.link().send_one(command).await.map_err(|failure| failure_of_link(&failure))?;
-    let value = reply.map_err(|error| failure_of_server(&error))?;
-    Info::read(&value).ok_or(Failure::BackendUnavailable)
+/// The id of the history that a primary writes: another one after a failover, and after a restart.
+pub(super) fn timeline(facts: &ServerFacts) -> Option<&str> {
+    facts.field("master_replid").filter(|timeline| !timeline.is_empty() && facts.field("role") == Some("master"))
+}
+
+fn facts(info: &Value) -> Option<ServerFacts> {
+    match info {
+        Value::BulkString(bytes) => Some(ServerFacts::of(&String::from_utf8_lossy(bytes))),
+        Value::VerbatimString { text, .. } => Some(ServerFacts::of(text)),
+        _ => None,
+    }
 }

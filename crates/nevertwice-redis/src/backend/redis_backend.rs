@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use nevertwice_api::{Answer, Backend, BackendStatus, BoxFuture, Failure, Health, Level, Levels, Reading, Request};
+use nevertwice_api::{
+    Answer, Backend, BackendStatus, BoxFuture, Failure, Health, Level, Levels, Reading, Request,
+};
 use nevertwice_core::{Position, Query, ShardId, StateHash};
 use tokio::sync::{mpsc, oneshot};
 
@@ -141,7 +143,11 @@ pub(super) fn failure_of_link(failure: &LinkFailure) -> Failure {
 
 /// What callers hear if the server refused.
 pub(super) fn failure_of_server(error: &redis::ServerError) -> Failure {
-    let refusal = ServerRefusal::of(error);
+    failure_of_refusal(&ServerRefusal::of(error))
+}
+
+/// The same, of what it said.
+pub(super) fn failure_of_refusal(refusal: &ServerRefusal) -> Failure {
     tracing::warn!(%refusal, "the Redis server refused");
     match refusal {
         ServerRefusal::Failed(_) => Failure::OutcomeUnknown,

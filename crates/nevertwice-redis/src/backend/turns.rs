@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use nevertwice_api::{Answer, Failure, Level, Levels, Request};
-use nevertwice_core::Action;
+use nevertwice_core::{Action, Decision, Rejection};
 use tokio::sync::{mpsc, oneshot};
 
 use super::place::{self, Standing};
-use super::redis_backend::{Shared, failure_of_link, failure_of_server, unexpected};
+use super::redis_backend::{Shared, failure_of_link, failure_of_refusal, failure_of_server, unexpected};
 use crate::keys;
 use crate::link::Reply;
 use crate::script::Call;
+use crate::server_facts::ServerFacts;
 use crate::shard::{self, Outcome, Terms};
 
 /// A command in the queue, and who waits for its answer.
@@ -88,22 +89,28 @@ impl Turns {
         said
     }
 
-    fn call(&self, request: &Request) -> Call {
+    fn terms(&self) -> Terms {
         let options = &self.shared.options;
-        let terms = Terms {
+        Terms {
             epoch: self.shared.place().epoch,
             at_ms: self.shared.clock.now_ms(),
             skew_ms_max: options.clock_skew_ms_max,
             slack_ms: options.slack_ms(),
             entries_max: options.entries_max,
-        };
-        shard::decision(terms, &request.shard, &request.command)
+        }
+    }
+
+    fn call(&self, request: &Request) -> Call {
+        shard::decision(self.terms(), &request.shard, &request.command)
     }
 
     /// What a reply says; a shard of an earlier epoch is taken along into this one and asked again.
     async fn answer(&self, request: &Request, reply: Reply) -> Result<Answer, Failure> {
         match self.outcome(request, reply)? {
             Outcome::EpochSuperseded(epoch) if epoch < self.shared.place().epoch => {}
+            Outcome::Decided(Decision::Rejected(Rejection::IntentExpired { .. }), position) if position.seq > 0 => {
+                return self.last_word(request).await;
+            }
             other => return answered(other),
         }
         // Not in one pipeline: of two calls the one whose script is not known yet is made last.
@@ -111,6 +118,16 @@ impl Turns {
         let adoption = adoption.map_err(|error| failure_of_server(&error))?;
         shard::adopted(&adoption).map_err(|odd| unexpected(&odd))?;
         let reply = self.again(self.call(request)).await?;
+        match self.outcome(request, reply)? {
+            Outcome::Decided(Decision::Rejected(Rejection::IntentExpired { .. }), _) => self.last_word(request).await,
+            other => answered(other),
+        }
+    }
+
+    /// Tells that an intent's time has run out, once no later decision can find that it has not.
+    async fn last_word(&self, request: &Request) -> Result<Answer, Failure> {
+        let call = shard::last_word(self.terms(), &request.shard, &request.command.intent);
+        let reply = self.again(call).await?;
         answered(self.outcome(request, reply)?)
     }
 
@@ -136,8 +153,9 @@ impl Turns {
             }
             Standing::Other => {}
         }
-        let info = place::info(&self.shared.runner, Some("replication")).await?;
-        let timeline = info.timeline().filter(|_| info.is_primary()).ok_or(Failure::BackendUnavailable)?;
+        let facts = ServerFacts::read(self.shared.runner.link()).await.map_err(|failure| failure_of_link(&failure))?;
+        let facts = facts.map_err(|refusal| failure_of_refusal(&refusal))?;
+        let timeline = place::timeline(&facts).ok_or(Failure::BackendUnavailable)?;
         let (place, raised) = place::adopt(&self.shared.runner, timeline).await?;
         tracing::warn!(epoch = place.epoch, raised, "the Redis server's timeline changed, and it is adopted anew");
         self.shared.set_place(place);
@@ -148,8 +166,8 @@ impl Turns {
 fn answered(outcome: Outcome) -> Result<Answer, Failure> {
     match outcome {
         Outcome::Decided(decision, position) => Ok(Answer { decision, position, levels: Levels::reached(Level::Decided) }),
-        Outcome::ClockSkew(ahead_ms) => {
-            tracing::error!(ahead_ms, "this machine's clock is too far from the Redis server's: nothing is decided");
+        Outcome::ClockSkew => {
+            tracing::error!("this machine's clock is too far from the Redis server's: nothing is decided");
             Err(Failure::BackendUnavailable)
         }
         Outcome::EpochSuperseded(epoch) => {

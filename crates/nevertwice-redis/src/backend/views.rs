@@ -34,7 +34,7 @@ pub(super) async fn read(shared: &Shared, shard: &ShardId, query: &Query) -> Res
 /// Whether the position is one of the shard's history.
 pub(super) async fn contains(shared: &Shared, shard: &ShardId, position: Position) -> Result<bool, Failure> {
     let mut command = redis::cmd("HMGET");
-    command.arg(keys::shard_state(shard)).arg("head").arg("adoptions");
+    command.arg(keys::shard_records(shard)).arg("head").arg("adoptions");
     let value = send(shared, command).await?;
     let [head, adoptions] = bulks(value)?.try_into().map_err(|_| shapeless())?;
     let Some(head) = shard::head(&head).map_err(|odd| unexpected(&odd))? else { return Ok(false) };
@@ -51,7 +51,7 @@ pub(super) async fn shards(shared: &Shared) -> Result<Vec<ShardId>, Failure> {
     let mut shards: Vec<ShardId> = names.into_iter().filter_map(name).collect();
     let head = |shard: &ShardId| {
         let mut command = redis::cmd("HEXISTS");
-        command.arg(keys::shard_state(shard)).arg("head");
+        command.arg(keys::shard_records(shard)).arg("head");
         command
     };
     let commands: Vec<Cmd> = shards.iter().map(head).collect();
@@ -67,7 +67,7 @@ pub(super) async fn state_hash(shared: &Shared, shard: &ShardId) -> Result<(Posi
     for _ in 0..DUMPS_MAX {
         let dump = dump(shared, shard).await?;
         let mut head = redis::cmd("HGET");
-        head.arg(keys::shard_state(shard)).arg("head");
+        head.arg(keys::shard_records(shard)).arg("head");
         let after = match send(shared, head).await? {
             Value::BulkString(head) => shard::head(&head).map_err(|odd| unexpected(&odd))?,
             _ => None,
@@ -83,7 +83,7 @@ pub(super) async fn state_hash(shared: &Shared, shard: &ShardId) -> Result<(Posi
 /// The state comes first, its head before all else: whatever else is newer was written after it, and the head tells.
 async fn dump(shared: &Shared, shard: &ShardId) -> Result<Dump, Failure> {
     let mut dump = Dump::default();
-    let state = keys::shard_state(shard);
+    let state = keys::shard_records(shard);
     let mut head = redis::cmd("HGET");
     head.arg(&state).arg("head");
     if let Value::BulkString(head) = send(shared, head).await? {

@@ -4,7 +4,9 @@ use nevertwice_core::{Query, ShardId};
 use redis::Cmd;
 
 use super::calls::bytes;
-use super::scripts::{READ_BOOKING_OF, READ_BOOKINGS, READ_HOLDERS, READ_HOLDINGS, READ_INSTRUMENTS, READ_INTENT, READ_QUOTE, READ_SALE};
+use super::scripts::{
+    READ_BOOKING_OF, READ_BOOKINGS, READ_HOLDERS, READ_HOLDINGS, READ_INSTRUMENTS, READ_INTENT, READ_QUOTE, READ_SALE,
+};
 use crate::keys;
 use crate::script::Call;
 
@@ -18,7 +20,7 @@ pub(crate) enum Asking {
 
 /// What a query asks.
 pub(crate) fn ask(shard: &ShardId, query: &Query) -> Asking {
-    let state = keys::shard_state(shard);
+    let state = keys::shard_records(shard);
     let fields = |fields: &[Vec<u8>]| {
         let mut command = redis::cmd("HMGET");
         command.arg(&state).arg("head").arg(fields);

@@ -2,10 +2,10 @@
 
 use nevertwice_api::encoding::encode_fields;
 use nevertwice_core::fields::Fields;
-use nevertwice_core::{Action, BookingOwner, Command, LevelCap, Name, PlaceOrder, Position, ShardId};
+use nevertwice_core::{Action, BookingOwner, Command, Intent, LevelCap, Name, PlaceOrder, Position, ShardId};
 
 use super::scripts::{
-    ADMIT, ADOPT_SHARD, ATTACH_PAYMENT, BEGIN_PAYMENT, CONFIRM_PAYMENT, EXPIRE_HOLDS, FREEZE, LIST_INSTRUMENT, LOAD_CANDIDATES,
+    ADMIT, ADOPT_SHARD, ATTACH_PAYMENT, BEGIN_PAYMENT, CONFIRM_PAYMENT, EXPIRE_HOLDS, EXPIRE_INTENT, FREEZE, LIST_INSTRUMENT, LOAD_CANDIDATES,
     OPEN_ACCOUNT, OPEN_MARKET, OPEN_SALE, PAY_HOLDERS, PLACE_ORDER, RELEASE_BOOKING, REPRICE, SET_CAPS, SET_MODE, SET_SALE_OPEN,
     SETTLE_INSTRUMENT, UNFREEZE,
 };
@@ -30,33 +30,44 @@ pub(crate) struct Terms {
 /// The call that decides a command.
 pub(crate) fn decision(terms: Terms, shard: &ShardId, command: &Command) -> Call {
     let (script, args) = action(&command.action);
-    let (principal, key) = (&command.intent.principal, &command.intent.key);
-    let mut call = Vec::with_capacity(38);
-    let owner_bytes = (principal.as_str().len() + key.as_str().len() + 4) as u16;
-    encode_fields(&terms.epoch, &mut call);
-    for number in [terms.at_ms, terms.skew_ms_max, terms.slack_ms, terms.entries_max] {
-        encode_fields(&number, &mut call);
-    }
-    call.extend_from_slice(&owner_bytes.to_le_bytes());
+    let Intent { principal, key, .. } = &command.intent;
     let origin = command.origin.as_ref().map(|origin| bytes(&**origin)).unwrap_or_default();
-    let mut all = vec![call, bytes(shard), bytes(&command.intent), origin];
+    let mut all = vec![terms.bytes(&command.intent), bytes(shard), bytes(&command.intent), origin];
     all.extend(args);
-    let mut keys = vec![keys::shard_state(shard), keys::shard_intent(shard, principal, key), keys::shard_entries(shard)];
+    let mut keys = vec![keys::shard_records(shard), keys::shard_intent(shard, principal, key), keys::shard_entries(shard)];
     if script.keys().len() > keys.len() {
         keys.push(keys::shard_free(shard));
     }
     Call { script, keys, args: all }
 }
 
+/// The call that makes the *no* to an intent whose time has run out the last word.
+pub(crate) fn last_word(terms: Terms, shard: &ShardId, intent: &Intent) -> Call {
+    let keys = vec![keys::shard_records(shard), keys::shard_intent(shard, &intent.principal, &intent.key)];
+    Call { script: &EXPIRE_INTENT, keys, args: vec![terms.bytes(intent), bytes(intent)] }
+}
+
+impl Terms {
+    /// The same with how long the intent's principal and key are, which are its first fields.
+    fn bytes(self, intent: &Intent) -> Vec<u8> {
+        let owner_bytes = (intent.principal.as_str().len() + intent.key.as_str().len() + 4) as u16;
+        let mut call = parts(&[&self.epoch, &self.at_ms, &self.skew_ms_max, &self.slack_ms, &self.entries_max]);
+        call.extend_from_slice(&owner_bytes.to_le_bytes());
+        call
+    }
+}
+
 /// The call that lets a shard go on in an epoch.
 pub(crate) fn adopt_shard(shard: &ShardId, epoch: u32) -> Call {
-    Call { script: &ADOPT_SHARD, keys: vec![keys::shard_state(shard)], args: vec![epoch.to_string().into_bytes()] }
+    Call { script: &ADOPT_SHARD, keys: vec![keys::shard_records(shard)], args: vec![epoch.to_string().into_bytes()] }
 }
 
 /// The script of an action, and its own arguments.
 fn action(action: &Action) -> (&'static Script, Vec<Vec<u8>>) {
     match action {
-        Action::OpenMarket(it) => (&OPEN_MARKET, vec![parts(&[&it.decimals, &it.fee_bps, &it.limits, &it.mode, &it.retention_ms])]),
+        Action::OpenMarket(it) => {
+            (&OPEN_MARKET, vec![parts(&[&it.decimals, &it.fee_bps, &it.limits, &it.mode, &it.retention_ms])])
+        }
         Action::ListInstrument(it) => (&LIST_INSTRUMENT, vec![name(&it.instrument), parts(&[&it.base, &it.slope])]),
         Action::OpenAccount(it) => (&OPEN_ACCOUNT, vec![name(&it.account), parts(&[&it.class, &it.opening_balance])]),
         Action::PlaceOrder(it) => (&PLACE_ORDER, vec![name(&it.account), name(&it.instrument), order(it)]),
@@ -76,7 +87,9 @@ fn action(action: &Action) -> (&'static Script, Vec<Vec<u8>>) {
             (&ADMIT, vec![bytes(&it.candidate), email, name(&it.level)])
         }
         Action::BeginPayment(it) => (&BEGIN_PAYMENT, vec![bytes(&it.booking)]),
-        Action::AttachPayment(it) => (&ATTACH_PAYMENT, vec![bytes(&it.booking), it.payment.as_str().into(), it.url.as_str().into()]),
+        Action::AttachPayment(it) => {
+            (&ATTACH_PAYMENT, vec![bytes(&it.booking), it.payment.as_str().into(), it.url.as_str().into()])
+        }
         Action::ConfirmPayment(it) => (&CONFIRM_PAYMENT, vec![bytes(&it.booking), it.payment.as_str().into()]),
         Action::ReleaseBooking(it) => {
             let (by, owner) = match &it.owner {

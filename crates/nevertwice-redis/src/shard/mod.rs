@@ -11,7 +11,7 @@ mod reply;
 mod scripts;
 
 pub(crate) use asking::{Asking, ask};
-pub(crate) use calls::{Terms, adopt_shard, decision};
+pub(crate) use calls::{Terms, adopt_shard, decision, last_word};
 pub(crate) use dump::Dump;
 pub(crate) use fields::{Adoptions, HEAD_VERSION};
 pub(crate) use reading::{Read, head, read};

@@ -14,8 +14,8 @@ use super::rejections::rejection;
 pub(crate) enum Outcome {
     /// It decided, at that position of the shard.
     Decided(Decision, Position),
-    /// The caller's clock is so far ahead of the server's, in milliseconds. Nothing was done.
-    ClockSkew(i64),
+    /// The caller's clock is too far from the server's. Nothing was done.
+    ClockSkew,
     /// The shard goes on in another epoch. Nothing was done.
     EpochSuperseded(u32),
 }
@@ -85,9 +85,9 @@ pub(crate) fn outcome(shard: &ShardId, value: &Value) -> Result<Outcome, Odd> {
             let rejection: Rejection = rejection(&code, detail)?.ok_or_else(|| Odd::Shape(format!("a refusal `{code}`")))?;
             Outcome::Decided(Decision::Rejected(rejection), decode_fields(position)?)
         }
-        [b"clock_skew", ahead_ms] => Outcome::ClockSkew(number(ahead_ms)?),
+        [b"clock_skew"] => Outcome::ClockSkew,
         [b"epoch_superseded", epoch] => Outcome::EpochSuperseded(number(epoch)?),
-        [b"data_too_new", _] => return Err(Odd::TooNew),
+        [b"data_too_new"] => return Err(Odd::TooNew),
         _ => return Err(Odd::Shape("a reply of a shape that no script gives".into())),
     })
 }
