@@ -18,7 +18,6 @@ macro_rules! scripts {
         )*
 
         /// All of them.
-        #[cfg(test)]
         pub(crate) static ALL: &[&Script] = &[$(&$name),*];
     };
 }

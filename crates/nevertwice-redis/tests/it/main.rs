@@ -4,3 +4,4 @@ mod conformance;
 mod given_time;
 mod keys;
 mod runner;
+mod sent;
