@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use nevertwice_api::{BoxFuture, ErrorCode, KeyStore, KeyStoreFailure};
 use nevertwice_core::keys::OwnerId;
-use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
 use crate::breaker::Breaker;
 use crate::flights::Flights;
 use crate::heartbeat::Heartbeats;
+use crate::within::within;
 use crate::{CallerExtension, Clock, Identify, KeyObserver, MachineClock, NoKeyObserver, Routes, Secrets};
 
 /// How patient the layer is with its store.
@@ -170,12 +170,13 @@ impl Keys {
         warnings
     }
 
-    /// A new attempt: a digest over what nobody but this instance knows, and its number.
+    /// A new attempt: the instance, which nobody else is, and its number.
     pub(crate) fn attempt(&self) -> OwnerId {
-        let mut digest = Sha256::new();
-        digest.update(self.instance);
-        digest.update(self.attempts.fetch_add(1, Ordering::Relaxed).to_le_bytes());
-        OwnerId(digest.finalize().into())
+        let mut owner = self.instance;
+        if let Some(number) = owner.last_chunk_mut() {
+            *number = self.attempts.fetch_add(1, Ordering::Relaxed).to_le_bytes();
+        }
+        OwnerId(owner)
     }
 
     /// One operation of the store, within its time, by the breaker's leave: a store may act as soon as it is called.
@@ -188,7 +189,7 @@ impl Keys {
             return Err(KeyStoreFailure::Unavailable);
         }
         let start = Instant::now();
-        let answer = tokio::time::timeout(self.operation_time, asked()).await.unwrap_or(Err(KeyStoreFailure::OutcomeUnknown));
+        let answer = within(self.operation_time, asked()).await.unwrap_or(Err(KeyStoreFailure::OutcomeUnknown));
         let is_down = matches!(answer, Err(KeyStoreFailure::Unavailable | KeyStoreFailure::OutcomeUnknown));
         self.breaker.note(!is_down);
         self.observer.stored(operation, start.elapsed(), !is_down);
