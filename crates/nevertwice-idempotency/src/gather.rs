@@ -12,7 +12,7 @@ use nevertwice_api::ErrorCode;
 use crate::Policy;
 use crate::answer::Refusal;
 use crate::joined::Joined;
-use crate::within::within;
+use crate::timers::Timers;
 
 /// How bodies of guarded requests are read and kept until the handler takes them.
 pub(crate) trait Gather<B>: Clone + Send + Sync + 'static {
@@ -61,8 +61,8 @@ where
 }
 
 /// Reads a body within the route's time.
-pub(crate) async fn gather_in_time<B, G: Gather<B>>(gather: &G, policy: &Policy, body: B) -> Result<G::Whole, Refusal> {
-    let in_time = within(Duration::from_millis(policy.request_ms_max), pin!(gather.gather(policy, body))).await;
+pub(crate) async fn gather_in_time<B, G: Gather<B>>(timers: &Timers, gather: &G, policy: &Policy, body: B) -> Result<G::Whole, Refusal> {
+    let in_time = timers.within(Duration::from_millis(policy.request_ms_max), pin!(gather.gather(policy, body))).await;
     in_time.unwrap_or_else(|| {
         Err(Refusal::new(ErrorCode::RequestTimeout, "The body did not arrive in time. Nothing was done. Send it again.").after(1_000))
     })

@@ -222,7 +222,7 @@ pub(crate) async fn read<B, G: Gather<B>>(
         let detail = "The key is older than keys are remembered. Nothing was done. Find out what became of the first request.";
         return Err(Refusal::new(ErrorCode::IntentExpired, detail));
     }
-    let whole = gather_in_time(gather, policy, body).await?;
+    let whole = gather_in_time(&keys.request_timers, gather, policy, body).await?;
     let ids = keys.secrets.ids(&caller, parts, policy, key.as_str());
     let head = fingerprint::Head::of(parts, &route.policy);
     let (whole, fingerprint) = gather.digest(whole, move |body| head.with_body(body)).await?;

@@ -59,7 +59,7 @@ mod read;
 mod routes;
 mod run;
 mod tee;
-mod within;
+mod timers;
 
 pub use agreement::Warning;
 pub use body::KeysBody;
