@@ -1,0 +1,4 @@
+//! Keys in SQL.
+
+mod conformance;
+mod place;

@@ -1,0 +1,3 @@
+//! The ledger's tests, on real databases.
+
+mod keys;
