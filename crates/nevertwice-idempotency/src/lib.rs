@@ -70,8 +70,8 @@ pub use memory::{MemoryBounds, MemoryStore};
 pub use observer::{KeyObserver, NoKeyObserver, Outcome};
 pub use policy::{AskWhatBecame, AuthoriseReplay, Became, Oversize, Policy, Query, Scope, StoreDown};
 pub use routes::{Route, Routes};
-pub use run::Generation;
+pub use run::{Generation, HeldKeys};
 
 // What a policy and a store are made of, so that whoever uses the layer needs no other crate of ours.
-pub use nevertwice_api::{BoxFuture, KeyStore, Level, Levels};
+pub use nevertwice_api::{BoxFuture, HeldKey, KeyStore, Level, Levels};
 pub use nevertwice_core::keys::LapsePolicy;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Request, Response};
 use http_body::{Body, Frame};
-use nevertwice_api::AnswerBytes;
+use nevertwice_api::{AnswerBytes, HeldKey};
 use tokio::time::Instant;
 use tower_service::Service;
 
@@ -29,6 +29,12 @@ use crate::{Keys, Outcome};
 /// remembers the highest one that it has seen can refuse an attempt that was replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Generation(pub u64);
+
+/// The claims under which a handler runs, in the request's extensions: one, or two while the secret of keys is being changed. A handler
+/// that keeps its answer itself, in the transaction of its own database that has its effect, names them there; the layer then finds the
+/// answer kept, and keeps none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldKeys(pub Arc<[HeldKey]>);
 
 /// What an attempt holds until its key is settled.
 pub(crate) struct Attempt {
@@ -71,6 +77,7 @@ impl Attempt {
     {
         let policy = self.route.policy.clone();
         parts.extensions.insert(Generation(self.claims.generation()));
+        parts.extensions.insert(HeldKeys(self.claims.held_keys()));
         let start = Instant::now();
         let handler = async move {
             let response = service.call(Request::from_parts(parts, B::from(body))).await?;

@@ -1,14 +1,21 @@
-//! What lasts, in SQL: the records of keys, in SQLite or Postgres.
+//! The ledger: what lasts, as rows of SQLite or Postgres.
 //!
-//! - [`Database`]: a database that is open and has the schema;
-//! - [`keys`]: the records behind an `Idempotency-Key`.
+//! - [`Database`]: the two databases behind one type; opening, and what they say when they can't serve;
+//! - [`keys`]: the records behind an `Idempotency-Key`, and their completion within a handler's own transaction;
+//! - [`outbox`]: messages that are left in the transaction that makes them true;
+//! - [`publisher`]: tells others of them, at least once and in order;
+//! - `migrations`: the tables, the same in both.
 //!
-//! The crate holds no business rule: what a command on a key comes to is decided by `nevertwice-core`. It has no number but whole ones,
-//! and reads no clock but the database's.
+//! What this crate never does: hold a business rule, keep an amount in a float, import a backend that makes entries, or write a
+//! password anywhere.
 #![forbid(unsafe_code)]
 
+mod connection;
 mod database;
 pub mod keys;
-mod schema;
+mod migrations;
+pub mod outbox;
+pub mod publisher;
 
-pub use database::{Database, DatabaseError, DatabaseOptions};
+pub use connection::SqlDatabase;
+pub use database::{Address, AddressFault, Database, DatabaseFailure, DatabaseOptions, Durability};

@@ -1,158 +1,287 @@
-//! A real Postgres server for a test: made in a temporary folder, on a free port, and gone with the value.
+//! A real Postgres server in a folder of its own, on a socket in that folder: no port, no password, nobody else's data.
 //!
-//! It comes from the machine's packages (`postgresql` on Debian). The server refuses to run as root, so where the tests do, it runs as the
-//! user that the package made.
+//! It needs the server's programs of some Debian package `postgresql-NN`, or on the `PATH`. As root, which Postgres refuses to run
+//! as, the server belongs to the user `postgres`.
 
+use std::env;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::net::TcpListener;
-use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
+use std::time::Duration;
 
-const USER: &str = "postgres";
-const READY: &str = "database system is ready to accept connections";
+/// Where Debian keeps the server's programs, one folder for each version.
+const DEBIAN: &str = "/usr/lib/postgresql";
 
-/// A server.
-pub struct PostgresServer {
-    /// Holds the database; the socket lies in it, too.
-    folder: tempfile::TempDir,
-    port: u16,
-    settings: Vec<String>,
-    server: Option<Child>,
+/// How often the server is asked whether it is there, and how long it is waited for between.
+const ASKED_MAX: u32 = 600;
+const ASKED_EVERY: Duration = Duration::from_millis(50);
+
+/// A server, stopped when this goes.
+#[derive(Debug)]
+pub struct Postgres {
+    folder: PathBuf,
+    programs: PathBuf,
+    settings: Vec<(String, String)>,
+    child: Option<Child>,
+    databases: AtomicU32,
 }
 
-impl PostgresServer {
-    /// Makes a database and starts a server on it. `settings` are server settings such as `synchronous_commit=off`.
+impl Postgres {
+    /// Makes an empty server and starts it with those settings (`("synchronous_commit", "on")`). What is not named is as Postgres
+    /// ships it; in particular `fsync` is on.
     ///
     /// # Panics
-    /// If the machine has no Postgres, or it does not start: with what it said.
+    /// If there is no Postgres on this machine, or it does not start.
     #[must_use]
-    pub fn start(settings: &[&str]) -> Self {
-        let folder = tempfile::Builder::new().prefix("nvt-postgres-").tempdir().expect("a temporary folder");
-        if let Some((user, group)) = unprivileged() {
-            chown(folder.path(), Some(user), Some(group)).expect("root may give a folder away");
-        }
-        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).expect("the folder is ours");
-        let data = folder.path().join("data");
-        let made = program("initdb")
-            .args(["--auth=trust", "--username=nevertwice", "--encoding=UTF8", "--no-locale", "--no-sync", "--pgdata"])
-            .arg(&data)
-            .output()
-            .expect("initdb can be run: install Debian's package `postgresql`");
-        assert!(made.status.success(), "initdb failed: {}", String::from_utf8_lossy(&made.stderr));
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port is free").port();
-        let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
-        let mut server = Self { folder, port, settings, server: None };
-        server.restart();
+    pub fn start(settings: &[(&str, &str)]) -> Postgres {
+        let programs = programs().expect("the package `postgresql` is installed: `cargo xtask test` brings it");
+        let folder = new_folder();
+        let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let mut server = Postgres { folder, programs, settings, child: None, databases: AtomicU32::new(0) };
+        let data = server.data();
+        let mut initdb = server.as_owner("initdb");
+        initdb.arg("-D").arg(&data).args(["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"]);
+        expect_success("initdb", &mut initdb);
+        server.resume();
         server
     }
 
-    /// Starts it again on its database and its port, after it was killed or stopped.
+    /// One server for all tests of this program, without `fsync`: for tests that do not ask what outlives a power cut.
     ///
     /// # Panics
-    /// If it does not start: with what it said.
-    pub fn restart(&mut self) {
-        self.kill();
-        let mut command = program("postgres");
-        command.arg("-D").arg(self.folder.path().join("data")).arg("-k").arg(self.folder.path());
-        command.args(["-p", &self.port.to_string(), "-c", "listen_addresses=127.0.0.1", "-c", "shared_buffers=32MB"]);
-        command.args(["-c", "max_connections=60", "-c", "logging_collector=off", "-c", "log_destination=stderr"]);
-        for setting in &self.settings {
-            command.args(["-c", setting]);
-        }
-        let mut server = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("postgres can be run");
-        let mut said = String::new();
-        let mut lines = BufReader::new(server.stderr.take().expect("it is piped"));
-        while !said.contains(READY) {
-            assert!(lines.read_line(&mut said).is_ok_and(|read| read > 0), "postgres did not start: {said}");
-        }
-        // Whoever does not read what a server says makes it wait.
-        thread::spawn(move || drop(lines.read_to_end(&mut Vec::new())));
-        self.server = Some(server);
+    /// As [`Postgres::start`].
+    pub fn shared() -> &'static Postgres {
+        static SHARED: OnceLock<Postgres> = OnceLock::new();
+        SHARED.get_or_init(|| {
+            // The system ends the server when the thread ends that started it: this one ends with the program.
+            let (sender, receiver) = std::sync::mpsc::channel();
+            let starter = move || {
+                let settings = [("fsync", "off"), ("full_page_writes", "off"), ("max_connections", "200")];
+                sender.send(Postgres::start(&settings)).expect("somebody waits for it");
+                loop {
+                    thread::park();
+                }
+            };
+            thread::Builder::new().name("postgres".to_owned()).spawn(starter).expect("a thread starts");
+            receiver.recv().expect("Postgres has started")
+        })
     }
 
-    /// Kills the server and each of its sessions by SIGKILL.
-    pub fn kill(&mut self) {
-        let Some(mut server) = self.server.take() else { return };
-        let pid = server.id();
-        // Stopped first, so that it starts no further session while they are being listed.
-        signal("STOP", &[pid]);
-        let mut pids = children(pid);
-        pids.push(pid);
-        signal("KILL", &pids);
-        drop(server.wait());
-    }
-
-    /// Where it is reached by TCP, with its only user and database.
-    #[must_use]
-    pub fn url(&self) -> String {
-        format!("postgres://nevertwice@127.0.0.1:{}/postgres", self.port)
-    }
-
-    /// Its port.
-    #[must_use]
-    pub const fn port(&self) -> u16 {
-        self.port
-    }
-
-    /// Makes a further, empty database on it and says where that is reached.
+    /// Makes an empty database, and tells its address.
     ///
     /// # Panics
     /// If it can't be made.
     #[must_use]
-    pub fn database(&self, name: &str) -> String {
-        let port = self.port.to_string();
-        let made = program("createdb").args(["-h", "127.0.0.1", "-p", &port, "-U", "nevertwice", name]).output().expect("createdb can be run");
-        assert!(made.status.success(), "createdb failed: {}", String::from_utf8_lossy(&made.stderr));
-        format!("postgres://nevertwice@127.0.0.1:{port}/{name}")
+    pub fn new_database(&self) -> String {
+        let name = format!("scratch_{}", self.databases.fetch_add(1, Ordering::Relaxed));
+        self.psql("postgres", &format!("CREATE DATABASE {name}"));
+        self.address(&name)
+    }
+
+    /// The address of one of its databases.
+    #[must_use]
+    pub fn address(&self, database: &str) -> String {
+        format!("postgres://postgres@localhost/{database}?host={}", self.folder.display())
+    }
+
+    /// Runs SQL, and gives back what it prints, a line for each row.
+    ///
+    /// # Panics
+    /// If it fails.
+    pub fn psql(&self, database: &str, sql: &str) -> String {
+        let mut psql = Command::new(self.programs.join("psql"));
+        psql.arg("-h").arg(&self.folder).args(["-U", "postgres", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", database, "-c", sql]);
+        String::from_utf8_lossy(&expect_success("psql", &mut psql).stdout).trim().to_owned()
+    }
+
+    /// Ends all of its processes at once, as a power cut would.
+    ///
+    /// # Panics
+    /// If the system refuses.
+    pub fn kill(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        let first = child.id();
+        // Stopped, it starts no further ones while they are looked for.
+        signal("STOP", &[first]);
+        let mut all = children_of(first);
+        all.push(first);
+        signal("KILL", &all);
+        child.wait().expect("it has ended");
+        // What was its child is nobody's now; it must be gone before another one takes the folder.
+        for _ in 0..ASKED_MAX {
+            if !all.iter().any(|id| is_running(*id)) {
+                return;
+            }
+            thread::sleep(ASKED_EVERY);
+        }
+        panic!("processes of Postgres are still there");
+    }
+
+    /// Ends it in order; who is connected is thrown out.
+    ///
+    /// # Panics
+    /// If the system refuses.
+    pub fn stop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            signal("INT", &[child.id()]);
+            child.wait().expect("it has ended");
+        }
+    }
+
+    /// Starts it again on what is in its folder.
+    ///
+    /// # Panics
+    /// If it does not start.
+    pub fn resume(&mut self) {
+        if self.child.is_some() {
+            return;
+        }
+        let notes = fs::File::create(self.folder.join("server.txt")).expect("a file for what it says");
+        let mut command = self.as_owner("postgres");
+        command.arg("-D").arg(self.data()).arg("-k").arg(&self.folder).args(["-c", "listen_addresses="]);
+        for (name, value) in &self.settings {
+            command.arg("-c").arg(format!("{name}={value}"));
+        }
+        command.stdin(Stdio::null()).stdout(notes.try_clone().expect("the same file")).stderr(notes);
+        self.child = Some(command.spawn().expect("Postgres starts"));
+        let is_there = |server: &Postgres| {
+            let mut ready = Command::new(server.programs.join("pg_isready"));
+            ready.arg("-h").arg(&server.folder).args(["-q", "-d", "postgres", "-U", "postgres"]);
+            ready.status().is_ok_and(|status| status.success())
+        };
+        for _ in 0..ASKED_MAX {
+            if is_there(self) {
+                return;
+            }
+            let ended = self.child.as_mut().is_none_or(|child| !matches!(child.try_wait(), Ok(None)));
+            assert!(!ended, "Postgres has ended: {}", self.said());
+            thread::sleep(ASKED_EVERY);
+        }
+        panic!("Postgres does not answer: {}", self.said());
+    }
+
+    /// Stops its processes where they stand, until [`Postgres::go_on`].
+    ///
+    /// # Panics
+    /// If the system refuses.
+    pub fn hold(&self) {
+        self.signal_all("STOP");
+    }
+
+    /// Lets them go on.
+    ///
+    /// # Panics
+    /// If the system refuses.
+    pub fn go_on(&self) {
+        self.signal_all("CONT");
+    }
+
+    fn signal_all(&self, name: &str) {
+        if let Some(child) = &self.child {
+            let mut all = vec![child.id()];
+            all.extend(children_of(child.id()));
+            signal(name, &all);
+        }
+    }
+
+    /// What it said since it was started.
+    #[must_use]
+    pub fn said(&self) -> String {
+        fs::read_to_string(self.folder.join("server.txt")).unwrap_or_default()
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+
+    /// One of the server's programs, as a user who may run it.
+    fn as_owner(&self, program: &str) -> Command {
+        let path = self.programs.join(program);
+        let mut command = Command::new("setpriv");
+        if is_root() {
+            command.args(["--reuid=postgres", "--regid=postgres", "--init-groups"]);
+        }
+        // Should this program be killed, the server ends as well.
+        command.arg("--pdeathsig=QUIT").arg(path).current_dir(&self.folder);
+        command
     }
 }
 
-impl Drop for PostgresServer {
+impl Drop for Postgres {
     fn drop(&mut self) {
-        self.kill();
+        if let Some(mut child) = self.child.take() {
+            // A held process does not hear.
+            signal("CONT", &[child.id()]);
+            signal("QUIT", &[child.id()]);
+            drop(child.wait());
+        }
+        drop(fs::remove_dir_all(&self.folder));
     }
 }
 
-/// The user and the group that the server runs as; none where the tests themselves are not root.
-fn unprivileged() -> Option<(u32, u32)> {
-    (number("id", &["-u"]) == Some(0)).then(|| {
-        let user = number("id", &["-u", USER]).expect("the package `postgresql` makes a user for its server");
-        (user, number("id", &["-g", USER]).expect("a user has a group"))
+/// A folder that belongs to whom the server runs as. Its name is short: that of a socket may have a hundred letters.
+fn new_folder() -> PathBuf {
+    static FOLDERS: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let name = format!("nvt-pg-{}-{}", std::process::id(), FOLDERS.fetch_add(1, Ordering::Relaxed));
+        let folder = env::temp_dir().join(name);
+        match fs::create_dir(&folder) {
+            Ok(()) => {
+                if is_root() {
+                    expect_success("chown", Command::new("chown").arg("postgres:postgres").arg(&folder));
+                }
+                return folder;
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => panic!("{}: {error}", folder.display()),
+        }
+    }
+}
+
+/// The folder of the server's programs: Debian's newest, or one on the `PATH`.
+fn programs() -> Option<PathBuf> {
+    let versions = fs::read_dir(DEBIAN).into_iter().flatten().flatten();
+    let versions = versions.filter_map(|entry| Some((entry.file_name().to_str()?.parse::<u32>().ok()?, entry.path().join("bin"))));
+    let newest = versions.filter(|(_, folder)| has_server(folder)).max_by_key(|(version, _)| *version);
+    newest.map(|(_, folder)| folder).or_else(|| {
+        let path = env::var_os("PATH")?;
+        env::split_paths(&path).find(|folder| has_server(folder))
     })
 }
 
-fn number(program: &str, arguments: &[&str]) -> Option<u32> {
-    let output = Command::new(program).args(arguments).output().ok()?;
-    String::from_utf8(output.stdout).ok()?.trim().parse().ok()
+fn has_server(folder: &Path) -> bool {
+    ["initdb", "postgres", "psql", "pg_isready"].iter().all(|program| folder.join(program).is_file())
 }
 
-/// One of the package's programs, run as its user where the tests are root. It replaces the process that is started, so its id is the
-/// server's own.
-fn program(name: &str) -> Command {
-    let path = newest("/usr/lib/postgresql").map_or_else(|| PathBuf::from(name), |version| version.join("bin").join(name));
-    if unprivileged().is_none() {
-        return Command::new(path);
-    }
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid", USER, "--regid", USER, "--clear-groups"]).arg(path).current_dir("/");
-    command
+fn is_root() -> bool {
+    static ROOT: OnceLock<bool> = OnceLock::new();
+    *ROOT.get_or_init(|| Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0"))
 }
 
-fn newest(folder: impl AsRef<Path>) -> Option<PathBuf> {
-    let versions = fs::read_dir(folder).ok()?.flatten();
-    versions.filter_map(|entry| Some((entry.file_name().to_str()?.parse::<u32>().ok()?, entry.path()))).max().map(|(_, path)| path)
+fn children_of(id: u32) -> Vec<u32> {
+    let text = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+    text.split_whitespace().filter_map(|id| id.parse().ok()).collect()
 }
 
-fn children(pid: u32) -> Vec<u32> {
-    let listed = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    listed.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+/// Whether the process is there and no corpse.
+fn is_running(id: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
-fn signal(name: &str, pids: &[u32]) {
-    let pids: Vec<String> = pids.iter().map(ToString::to_string).collect();
-    // A session that has ended meanwhile is no mistake.
-    drop(Command::new("kill").arg(format!("-{name}")).args(pids).stderr(Stdio::null()).status());
+fn signal(name: &str, ids: &[u32]) {
+    // One that has ended meanwhile is no failure.
+    let mut kill = Command::new("kill");
+    kill.arg(format!("-{name}")).args(ids.iter().map(u32::to_string)).stderr(Stdio::null());
+    kill.status().expect("the program `kill` runs");
+}
+
+fn expect_success(what: &str, command: &mut Command) -> Output {
+    let output = command.stdin(Stdio::null()).output().unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert!(output.status.success(), "{what}: {}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    output
 }

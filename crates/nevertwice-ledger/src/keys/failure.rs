@@ -3,7 +3,12 @@
 use nevertwice_api::KeyStoreFailure;
 use sqlx::Error;
 
-use super::session::Kind;
+/// Which database it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Sqlite,
+    Postgres,
+}
 
 /// Of a statement that only reads: nothing was done, whatever it was.
 pub(super) fn of_reading(error: &Error) -> KeyStoreFailure {

@@ -1,4 +1,4 @@
-//! A row of `key_records`, and the record that is in it.
+//! A row of `nevertwice_keys`, and the record that is in it.
 
 use nevertwice_api::encoding::{DecodeError, decode_key_record, encode_key_record};
 use nevertwice_api::{AnswerBytes, KeyStoreFailure};
@@ -86,7 +86,7 @@ pub(super) fn found(raw: Raw) -> Result<Option<Found>, KeyStoreFailure> {
 }
 
 fn damaged(what: &str) -> KeyStoreFailure {
-    tracing::error!(what, "a row of key_records can't be used; nothing was done with its key");
+    tracing::error!(what, "a row of nevertwice_keys can't be used; nothing was done with its key");
     KeyStoreFailure::Unavailable
 }
 

@@ -4,26 +4,23 @@ use std::time::Duration;
 
 use nevertwice_api::KeyStoreFailure;
 use sqlx::pool::PoolConnection;
-use sqlx::{Error, PgPool, Postgres, Sqlite, SqlitePool};
-use tokio::sync::Semaphore;
-use tokio::time::error::Elapsed;
+use sqlx::{Error, Postgres, Sqlite};
 use tokio::time::{Instant, timeout_at};
 
-use super::connection::Connection;
-use super::failure::{of_reading, of_writing};
+use super::failure::{Kind, of_reading, of_writing};
+use crate::Database;
+use crate::connection::Connection;
 
-/// Which database it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Sqlite,
-    Postgres,
-}
-
-/// Where the records are.
-pub(super) enum Place {
-    /// SQLite lets one connection write at a time, and those who wait poll. Here the store's own stand in line instead.
-    Sqlite(SqlitePool, Semaphore),
-    Postgres(PgPool),
+/// A connection for one command.
+pub(super) struct Session<'d> {
+    database: &'d Database,
+    pooled: Pooled,
+    /// SQLite has one connection that writes, and those who wait for it wait in order.
+    may_write: bool,
+    /// When its patience ends.
+    deadline: Instant,
+    /// A statement was begun, and nobody has seen its end; or the connection is lost.
+    is_spent: bool,
 }
 
 enum Pooled {
@@ -31,104 +28,81 @@ enum Pooled {
     Postgres(PoolConnection<Postgres>),
 }
 
-/// A connection for one command.
-pub(super) struct Session {
-    pooled: Pooled,
-    /// When its patience ends.
-    pub(super) deadline: Instant,
-    /// A statement was begun, and nobody has seen its end.
-    is_busy: bool,
-}
-
-impl Place {
-    pub(super) const fn kind(&self) -> Kind {
-        match self {
-            Self::Sqlite(..) => Kind::Sqlite,
-            Self::Postgres(_) => Kind::Postgres,
-        }
+impl<'d> Session<'d> {
+    /// Takes a connection that reads.
+    pub(super) async fn open(database: &'d Database, time: Duration) -> Result<Self, KeyStoreFailure> {
+        Self::take(database, false, Instant::now() + time).await
     }
 
-    /// Takes a connection for one command.
-    pub(super) async fn session(&self, time: Duration) -> Result<Session, KeyStoreFailure> {
-        let deadline = Instant::now() + time;
-        let acquired = async {
-            match self {
-                Self::Sqlite(pool, _) => pool.acquire().await.map(Pooled::Sqlite),
-                Self::Postgres(pool) => pool.acquire().await.map(Pooled::Postgres),
+    async fn take(database: &'d Database, writes: bool, deadline: Instant) -> Result<Self, KeyStoreFailure> {
+        let taken = async {
+            match database {
+                Database::Sqlite { write, .. } if writes => write.acquire().await.map(Pooled::Sqlite),
+                Database::Sqlite { read, .. } => read.acquire().await.map(Pooled::Sqlite),
+                Database::Postgres { pool } => pool.acquire().await.map(Pooled::Postgres),
             }
         };
-        let pooled = timeout_at(deadline, acquired).await.unwrap_or(Err(Error::PoolTimedOut)).map_err(|error| of_reading(&error))?;
-        Ok(Session { pooled, deadline, is_busy: false })
+        let pooled = timeout_at(deadline, taken).await.unwrap_or(Err(Error::PoolTimedOut)).map_err(|error| of_reading(&error))?;
+        let may_write = writes || matches!(database, Database::Postgres { .. });
+        Ok(Self { database, pooled, may_write, deadline, is_spent: false })
     }
 
-    /// What a statement that writes came to: begun only when it is this one's turn, and in time.
-    pub(super) async fn write<T>(
-        &self,
-        deadline: Instant,
-        statement: impl Future<Output = Result<T, Error>>,
-    ) -> Result<Result<T, Error>, WriteLate> {
-        let _turn = match self {
-            Self::Sqlite(_, turns) => Some(timeout_at(deadline, turns.acquire()).await.map_err(|_| WriteLate::NotBegun)?),
-            Self::Postgres(_) => None,
-        };
-        timeout_at(deadline, statement).await.map_err(|_| WriteLate::Begun)
-    }
-}
-
-/// A statement that writes and did not end in time.
-pub(super) enum WriteLate {
-    /// Others were before it.
-    NotBegun,
-    Begun,
-}
-
-impl Session {
-    /// The connection, for one statement whose end is told by [`Session::has_read`] or [`Session::has_written`].
+    /// The connection, for one statement whose end is told to [`Session::read`] or [`Session::written`].
     pub(super) fn begin(&mut self) -> Connection<'_> {
-        self.is_busy = true;
+        self.is_spent = true;
         match &mut self.pooled {
             Pooled::Sqlite(pooled) => Connection::Sqlite(pooled),
             Pooled::Postgres(pooled) => Connection::Postgres(pooled),
         }
     }
 
-    /// Whatever came of reading, nothing was done.
-    pub(super) fn has_read<T>(&mut self, told: Result<Result<T, Error>, Elapsed>) -> Result<T, KeyStoreFailure> {
-        match told {
-            Ok(told) => {
-                self.is_busy = false;
-                told.map_err(|error| of_reading(&error))
-            }
-            Err(_) => Err(KeyStoreFailure::Unavailable),
-        }
+    /// When the statement that is begun must have ended.
+    pub(super) const fn deadline(&self) -> Instant {
+        self.deadline
     }
 
-    pub(super) fn has_written<T>(&mut self, told: Result<Result<T, Error>, WriteLate>) -> Result<T, KeyStoreFailure> {
-        match told {
-            Ok(told) => {
-                self.is_busy = false;
-                told.map_err(|error| of_writing(&error, self.kind()))
-            }
-            Err(WriteLate::NotBegun) => {
-                self.is_busy = false;
-                Err(KeyStoreFailure::Unavailable)
-            }
-            Err(WriteLate::Begun) => Err(KeyStoreFailure::OutcomeUnknown),
-        }
+    /// The end of a statement that reads; none if it did not end in time. Whatever came of it, nothing was done.
+    pub(super) fn read<T>(&mut self, told: Option<Result<T, Error>>) -> Result<T, KeyStoreFailure> {
+        let told = told.unwrap_or(Err(Error::PoolTimedOut));
+        self.is_spent = !matches!(told, Ok(_) | Err(Error::Database(_)));
+        told.map_err(|error| of_reading(&error))
     }
 
-    const fn kind(&self) -> Kind {
-        match self.pooled {
+    /// The end of a statement that writes.
+    pub(super) fn written<T>(&mut self, told: Option<Result<T, Error>>) -> Result<T, KeyStoreFailure> {
+        let Some(told) = told else { return Err(KeyStoreFailure::OutcomeUnknown) };
+        self.is_spent = !matches!(told, Ok(_) | Err(Error::Database(_)));
+        let kind = match self.pooled {
             Pooled::Sqlite(_) => Kind::Sqlite,
             Pooled::Postgres(_) => Kind::Postgres,
+        };
+        told.map_err(|error| of_writing(&error, kind))
+    }
+
+    /// Whether the last statement found the connection lost: that of a server that was started anew, perhaps.
+    pub(super) const fn is_spent(&self) -> bool {
+        self.is_spent
+    }
+
+    /// Takes another connection in its place.
+    pub(super) async fn renew(&mut self) -> Result<(), KeyStoreFailure> {
+        *self = Self::take(self.database, self.may_write, self.deadline).await?;
+        Ok(())
+    }
+
+    /// Takes one that may write, unless this one may.
+    pub(super) async fn turn_to_writing(&mut self) -> Result<(), KeyStoreFailure> {
+        if !self.may_write {
+            *self = Self::take(self.database, true, self.deadline).await?;
         }
+        Ok(())
     }
 }
 
-impl Drop for Session {
+impl Drop for Session<'_> {
     /// What comes late must not be taken for the answer to the next one's question.
     fn drop(&mut self) {
-        if self.is_busy {
+        if self.is_spent {
             match &mut self.pooled {
                 Pooled::Sqlite(pooled) => pooled.close_on_drop(),
                 Pooled::Postgres(pooled) => pooled.close_on_drop(),

@@ -6,13 +6,13 @@ use std::time::Duration;
 use nevertwice_api::{AnswerBytes, BoxFuture, KeyReply, KeyStore, KeyStoreFailure, KeyStoreStatus, Levels, Registered, Swept};
 use nevertwice_core::keys::{CompleteKey, Completion, KeyDecision, KeyId, KeyRecord, Lease, RegisterKey, Registration, ReleaseKey, RenewLease};
 use tokio::sync::Mutex;
-use tokio::time::timeout_at;
 
 use super::KeyClock;
 use super::row::found;
-use super::session::{Kind, Place};
+use super::session::Session;
 use super::totals::{Amount, Totals};
 use super::transition::{Bytes, Decided};
+use crate::Database;
 
 /// Records of keys in SQLite or Postgres.
 ///
@@ -23,7 +23,7 @@ pub struct SqlKeyStore(pub(super) Arc<Shelf>);
 
 /// What all clones share.
 pub(super) struct Shelf {
-    pub(super) place: Place,
+    pub(super) database: Database,
     pub(super) clock: KeyClock,
     pub(super) command_time: Duration,
     pub(super) totals: Totals,
@@ -81,10 +81,7 @@ fn reply<R>(decided: Decided<R>, levels: Levels) -> KeyReply<R> {
 
 impl KeyStore for SqlKeyStore {
     fn name(&self) -> &'static str {
-        match self.0.place.kind() {
-            Kind::Sqlite => "sqlite",
-            Kind::Postgres => "postgres",
-        }
+        self.0.database.kind()
     }
 
     fn offers(&self) -> Levels {
@@ -151,10 +148,8 @@ impl KeyStore for SqlKeyStore {
     fn inspect(&self, id: KeyId) -> BoxFuture<'static, Result<Option<KeyRecord>, KeyStoreFailure>> {
         let shelf = Arc::clone(&self.0);
         detached(async move {
-            let mut session = shelf.place.session(shelf.command_time).await?;
-            let deadline = session.deadline;
-            let looked = timeout_at(deadline, session.begin().look(&id, false)).await;
-            let raw = session.has_read(looked)?;
+            let mut session = Session::open(&shelf.database, shelf.command_time).await?;
+            let raw = shelf.look(&mut session, &id, false).await?;
             let at_ms = shelf.at_ms(raw.0);
             let record = found(raw)?.map(|found| found.record);
             Ok(KeyRecord::remembered(record.as_ref(), at_ms).cloned())
@@ -164,7 +159,7 @@ impl KeyStore for SqlKeyStore {
     fn sweep(&self, records_max: usize) -> BoxFuture<'static, Result<Swept, KeyStoreFailure>> {
         let shelf = Arc::clone(&self.0);
         detached(async move {
-            let mut session = shelf.place.session(shelf.command_time).await?;
+            let mut session = Session::open(&shelf.database, shelf.command_time).await?;
             shelf.sweep_page(&mut session, records_max).await
         })
     }

@@ -13,15 +13,15 @@ use super::totals::Amount;
 
 impl Shelf {
     /// Looks at the next records and frees those that are no longer remembered.
-    pub(super) async fn sweep_page(&self, session: &mut Session, records_max: usize) -> Result<Swept, KeyStoreFailure> {
-        let deadline = session.deadline;
+    pub(super) async fn sweep_page(&self, session: &mut Session<'_>, records_max: usize) -> Result<Swept, KeyStoreFailure> {
+        let deadline = session.deadline();
         let Ok(_one_at_a_time) = timeout_at(deadline, self.sweeping.lock()).await else { return Err(KeyStoreFailure::Unavailable) };
-        let told = timeout_at(deadline, session.begin().now_ms()).await;
-        let at_ms = self.at_ms(session.has_read(told)?);
+        let told = timeout_at(deadline, session.begin().now_ms()).await.ok();
+        let at_ms = self.at_ms(session.read(told)?);
         let after = self.totals.after();
         let rows_max = i64::try_from(records_max).unwrap_or(i64::MAX);
-        let told = timeout_at(deadline, session.begin().page(&after, rows_max)).await;
-        let page = session.has_read(told)?;
+        let told = timeout_at(deadline, session.begin().page(&after, rows_max)).await.ok();
+        let page = session.read(told)?;
         let mut kept = Amount::default();
         let (mut lapsed, mut is_over) = (0, false);
         for (_, forgotten_at, lease_expires_at, answer_bytes) in &page {
@@ -36,8 +36,9 @@ impl Shelf {
         let last = page.last().map_or_else(|| after.clone(), |(id, ..)| id.clone());
         let mut freed = Amount::default();
         if is_over {
-            let told = self.place.write(deadline, session.begin().free(&after, &last, at_ms)).await;
-            for answer_bytes in session.has_written(told)? {
+            session.turn_to_writing().await?;
+            let told = timeout_at(deadline, session.begin().free(&after, &last, at_ms)).await.ok();
+            for answer_bytes in session.written(told)? {
                 freed.records += 1;
                 freed.bytes += unsigned(answer_bytes);
             }

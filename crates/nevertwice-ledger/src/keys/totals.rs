@@ -78,12 +78,18 @@ impl Totals {
         Ok(self.taken(&mut state, id, Amount { records: 0, bytes }))
     }
 
+    /// Whether an answer of so many bytes would find room.
+    pub(super) fn has_bytes(&self, bytes: u64) -> bool {
+        self.state().held.bytes.saturating_add(bytes) <= self.max.bytes
+    }
+
+    /// Counts an answer that is kept whether or not there is room.
+    pub(super) fn take_unasked(&self, id: &KeyId, bytes: u64) {
+        self.state().count(id, Amount { records: 0, bytes });
+    }
+
     fn taken<'t>(&'t self, state: &mut State, id: &KeyId, amount: Amount) -> Taken<'t> {
-        state.held.add(amount);
-        let is_behind = id.0[..] <= state.round.after[..];
-        if is_behind {
-            state.round.kept.add(amount);
-        }
+        let is_behind = state.count(id, amount);
         Taken { totals: self, amount, is_behind }
     }
 
@@ -115,6 +121,16 @@ impl Totals {
 }
 
 impl State {
+    /// Counts it, and says whether the round has been there already.
+    fn count(&mut self, id: &KeyId, amount: Amount) -> bool {
+        self.held.add(amount);
+        let is_behind = id.0[..] <= self.round.after[..];
+        if is_behind {
+            self.round.kept.add(amount);
+        }
+        is_behind
+    }
+
     fn has_room(&self, max: Amount) -> bool {
         self.held.records < max.records && self.held.bytes < max.bytes
     }

@@ -8,13 +8,16 @@ use nevertwice_core::keys::{KeyDecision, KeyId, KeyRecord, KeyRejection};
 use tokio::time::timeout_at;
 
 use super::KeyClock;
-use super::row::{Columns, Found, found};
+use super::row::{Columns, Found, Raw, found};
 use super::session::Session;
 use super::store::Shelf;
 use super::totals::Taken;
 
 /// How often a command is decided again because somebody else was faster. Each time another command has been carried out.
 const TRIES_MAX: usize = 32;
+
+/// How many connections are tried until one is found that is not lost.
+const CONNECTIONS_TRIED_MAX: usize = 64;
 
 /// Records that a claim at the bound looks at, to find one that may be freed.
 const FREED_AT_BOUND: usize = 16;
@@ -46,11 +49,9 @@ impl Shelf {
         bytes: Bytes<'_>,
         decide: impl Fn(Option<&KeyRecord>, i64) -> KeyDecision<R> + Send,
     ) -> Result<Decided<R>, KeyStoreFailure> {
-        let mut session = self.place.session(self.command_time).await?;
+        let mut session = Session::open(&self.database, self.command_time).await?;
         for _ in 0..TRIES_MAX {
-            let deadline = session.deadline;
-            let looked = timeout_at(deadline, session.begin().look(id, matches!(bytes, Bytes::Wanted))).await;
-            let raw = session.has_read(looked)?;
+            let raw = self.look(&mut session, id, matches!(bytes, Bytes::Wanted)).await?;
             let at_ms = self.at_ms(raw.0);
             let found = found(raw)?;
             let KeyDecision { reply, change } = decide(found.as_ref().map(|found| &found.record), at_ms);
@@ -67,6 +68,20 @@ impl Shelf {
         Err(KeyStoreFailure::Unavailable)
     }
 
+    /// What is there of a key. Connections that were lost while nobody used them are passed over: nothing was done by them.
+    pub(super) async fn look(&self, session: &mut Session<'_>, id: &KeyId, with_bytes: bool) -> Result<Raw, KeyStoreFailure> {
+        let mut tries = 1;
+        loop {
+            let deadline = session.deadline();
+            let looked = timeout_at(deadline, session.begin().look(id, with_bytes)).await.ok();
+            match session.read(looked) {
+                Err(_) if session.is_spent() && tries < CONNECTIONS_TRIED_MAX => session.renew().await?,
+                told => return told,
+            }
+            tries += 1;
+        }
+    }
+
     /// The instant of a decision.
     pub(super) fn at_ms(&self, database_ms: i64) -> i64 {
         match &self.clock {
@@ -77,7 +92,7 @@ impl Shelf {
 
     async fn take_room(
         &self,
-        session: &mut Session,
+        session: &mut Session<'_>,
         id: &KeyId,
         found: Option<&Found>,
         bytes: Bytes<'_>,
@@ -97,7 +112,7 @@ impl Shelf {
     /// Writes the change. False: the row is another than the one that was looked at.
     async fn keep(
         &self,
-        session: &mut Session,
+        session: &mut Session<'_>,
         id: &KeyId,
         found: Option<&Found>,
         columns: &Columns,
@@ -108,12 +123,13 @@ impl Shelf {
             Bytes::Kept(bytes) => (&bytes.head, &bytes.body),
             Bytes::Not | Bytes::Wanted => (&[], &[]),
         };
-        let deadline = session.deadline;
+        session.turn_to_writing().await?;
+        let deadline = session.deadline();
         let written = match found {
-            None => self.place.write(deadline, session.begin().insert(id, columns)).await,
-            Some(found) => self.place.write(deadline, session.begin().replace(id, &found.mark, columns, head, body)).await,
+            None => timeout_at(deadline, session.begin().insert(id, columns)).await,
+            Some(found) => timeout_at(deadline, session.begin().replace(id, &found.mark, columns, head, body)).await,
         };
-        match session.has_written(written) {
+        match session.written(written.ok()) {
             Ok(true) => {
                 taken.keep();
                 self.totals.give_back(found.map_or(0, |found| found.answer_bytes));

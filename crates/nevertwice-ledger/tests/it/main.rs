@@ -1,3 +1,4 @@
-//! The ledger's tests, on real databases.
+//! The integration tests of the ledger, one binary.
 
 mod keys;
+mod orders;

@@ -1,14 +1,12 @@
 //! The stores in SQL do what every store of keys promises, on real databases.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use nevertwice_ledger::Database;
 use nevertwice_testkit::key_store::run;
-use nevertwice_testkit::postgres::PostgresServer;
+use nevertwice_testkit::postgres::Postgres;
 use tokio::runtime::Handle;
 use tokio::task::block_in_place;
 
-use super::place::{Set, bounds, patient, sqlite, store};
+use super::place::{Set, bounds, open, sqlite, store};
 
 fn now<T>(work: impl Future<Output = T>) -> T {
     block_in_place(|| Handle::current().block_on(work))
@@ -18,7 +16,7 @@ fn now<T>(work: impl Future<Output = T>) -> T {
 async fn the_store_in_sqlite_is_a_key_store() {
     let mut fresh = |records_max, bytes_max| {
         now(async {
-            let (database, folder) = sqlite(&patient()).await;
+            let (database, folder) = sqlite().await;
             let (store, clock) = store(&database, bounds(records_max, bytes_max)).await;
             Set { store, clock, _folder: Some(folder) }
         })
@@ -28,8 +26,7 @@ async fn the_store_in_sqlite_is_a_key_store() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_store_in_postgres_is_a_key_store() {
-    let server = PostgresServer::start(&[]);
-    let number = AtomicU64::new(0);
+    let server = Postgres::start(&[("max_connections", "40")]);
     let mut before: Option<Database> = None;
     let mut fresh = |records_max, bytes_max| {
         now(async {
@@ -37,8 +34,7 @@ async fn the_store_in_postgres_is_a_key_store() {
             if let Some(before) = before.take() {
                 before.close().await;
             }
-            let address = server.database(&format!("keys{}", number.fetch_add(1, Ordering::Relaxed)));
-            let database = Database::open(&address, &patient()).await.expect("it opens");
+            let database = open(&server.new_database()).await;
             let (store, clock) = store(&database, bounds(records_max, bytes_max)).await;
             before = Some(database);
             Set { store, clock, _folder: None }

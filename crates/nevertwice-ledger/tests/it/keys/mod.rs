@@ -1,4 +1,7 @@
 //! Keys in SQL.
 
 mod conformance;
-mod place;
+mod damage;
+mod faults;
+pub(crate) mod place;
+mod within;

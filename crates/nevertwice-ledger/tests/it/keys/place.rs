@@ -42,12 +42,20 @@ pub(crate) fn bounds(records_max: u64, answers_bytes_max: u64) -> SqlKeyOptions 
 }
 
 pub(crate) fn patient() -> DatabaseOptions {
-    DatabaseOptions { open_ms_max: 60_000, row_wait_ms_max: 60_000, ..DatabaseOptions::default() }
+    DatabaseOptions { wait_ms: 60_000, statement_ms: 60_000, connect_ms: 60_000, ..DatabaseOptions::default() }
+}
+
+/// Opens a database with its tables.
+pub(crate) async fn open(address: &str) -> Database {
+    let address = address.parse().expect("an address");
+    let database = Database::open(&address, &patient()).await.expect("it opens");
+    database.migrate().await.expect("its tables are made");
+    database
 }
 
 /// A SQLite database in a folder of its own.
-pub(crate) async fn sqlite(options: &DatabaseOptions) -> (Database, tempfile::TempDir) {
+pub(crate) async fn sqlite() -> (Database, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let address = format!("sqlite:{}", folder.path().join("ledger.db").display());
-    (Database::open(&address, options).await.expect("it opens"), folder)
+    (open(&address).await, folder)
 }

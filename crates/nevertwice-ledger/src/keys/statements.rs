@@ -1,25 +1,10 @@
-//! A connection to either database, and the statements of the store: the same text for both, but for the clock.
+//! The statements of the store: the same text for both databases, but for the clock.
 
 use nevertwice_core::keys::KeyId;
-use sqlx::{Error, PgConnection, SqliteConnection};
+use sqlx::Error;
 
 use super::row::{Columns, Mark, Raw};
-
-/// A connection that is somebody's for a while.
-pub(crate) enum Connection<'c> {
-    Sqlite(&'c mut SqliteConnection),
-    Postgres(&'c mut PgConnection),
-}
-
-/// Writes an expression once for both databases.
-macro_rules! on {
-    ($connection:expr, $c:ident => $body:expr) => {
-        match $connection {
-            Connection::Sqlite($c) => $body,
-            Connection::Postgres($c) => $body,
-        }
-    };
-}
+use crate::connection::{Connection, on};
 
 macro_rules! now {
     (sqlite) => {
@@ -37,7 +22,7 @@ macro_rules! look {
             $bytes,
             " FROM (SELECT ",
             now!($database),
-            " AS now_ms) t LEFT JOIN key_records k ON k.id = $1"
+            " AS now_ms) t LEFT JOIN nevertwice_keys k ON k.id = $1"
         )
     };
 }
@@ -62,7 +47,7 @@ impl Connection<'_> {
     /// Makes a row for a key that has none. False: somebody else did so first.
     pub(super) async fn insert(self, id: &KeyId, columns: &Columns) -> Result<bool, Error> {
         const NOTHING: &[u8] = &[];
-        const INSERT: &str = "INSERT INTO key_records \
+        const INSERT: &str = "INSERT INTO nevertwice_keys \
             (id, generation, change, state, owner, forgotten_at, lease_expires_at, answer_bytes, record, head, body) \
             VALUES ($1, $2, 0, $3, $4, $5, $6, 0, $7, $8, $8) ON CONFLICT (id) DO NOTHING";
         on!(self, c => {
@@ -81,7 +66,7 @@ impl Connection<'_> {
 
     /// Replaces the row that was looked at. False: it is another by now, or gone.
     pub(super) async fn replace(self, id: &KeyId, mark: &Mark, columns: &Columns, head: &[u8], body: &[u8]) -> Result<bool, Error> {
-        const REPLACE: &str = "UPDATE key_records \
+        const REPLACE: &str = "UPDATE nevertwice_keys \
             SET generation = $6, change = change + 1, state = $7, owner = $8, forgotten_at = $9, lease_expires_at = $10, \
             answer_bytes = $11, record = $12, head = $13, body = $14 \
             WHERE id = $1 AND generation = $2 AND state = $3 AND owner = $4 AND change = $5";
@@ -116,20 +101,20 @@ impl Connection<'_> {
 
     /// The next records in the order of their ids.
     pub(super) async fn page(self, after: &[u8], rows_max: i64) -> Result<Vec<Seen>, Error> {
-        const PAGE: &str = "SELECT id, forgotten_at, lease_expires_at, answer_bytes FROM key_records WHERE id > $1 ORDER BY id LIMIT $2";
+        const PAGE: &str = "SELECT id, forgotten_at, lease_expires_at, answer_bytes FROM nevertwice_keys WHERE id > $1 ORDER BY id LIMIT $2";
         on!(self, c => sqlx::query_as(PAGE).bind(after).bind(rows_max).fetch_all(c).await)
     }
 
     /// Frees what is no longer remembered between two ids, and returns the bytes of each answer that went. Asked again of each row as it
     /// goes: one that somebody claims at this moment stays.
     pub(super) async fn free(self, after: &[u8], last: &[u8], at_ms: i64) -> Result<Vec<i64>, Error> {
-        const FREE: &str = "DELETE FROM key_records WHERE id > $1 AND id <= $2 AND forgotten_at <= $3 RETURNING answer_bytes";
+        const FREE: &str = "DELETE FROM nevertwice_keys WHERE id > $1 AND id <= $2 AND forgotten_at <= $3 RETURNING answer_bytes";
         on!(self, c => sqlx::query_scalar(FREE).bind(after).bind(last).bind(at_ms).fetch_all(c).await)
     }
 
     /// How many records there are, and how many bytes their answers have.
     pub(super) async fn totals(self) -> Result<(i64, i64), Error> {
-        const TOTALS: &str = "SELECT count(*), CAST(coalesce(sum(answer_bytes), 0) AS BIGINT) FROM key_records";
+        const TOTALS: &str = "SELECT count(*), CAST(coalesce(sum(answer_bytes), 0) AS BIGINT) FROM nevertwice_keys";
         on!(self, c => sqlx::query_as(TOTALS).fetch_one(c).await)
     }
 }
