@@ -1,0 +1,4 @@
+//! The integration tests of the ledger, one binary.
+
+mod database;
+mod support;
