@@ -4,7 +4,8 @@ use std::fmt;
 
 use bytes::Bytes;
 use nevertwice_core::keys::{
-    BodyKept, CompleteKey, Completion, KeyAnswer, KeyId, KeyRecord, KeyRejection, Lease, OwnerId, RegisterKey, Registration, ReleaseKey, RenewLease,
+    BodyKept, CompleteKey, Completion, KeyAnswer, KeyId, KeyRecord, KeyRejection, Lease, OwnerId, RegisterKey, Registration, ReleaseKey,
+    RenewLease,
 };
 use sha2::{Digest as _, Sha256};
 

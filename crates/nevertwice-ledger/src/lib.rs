@@ -1,14 +1,14 @@
-//! The ledger: what lasts, as rows of SQLite or Postgres.
+//! The ledger: accepted decisions, keys and messages as rows of SQLite or Postgres.
 //!
-//! - [`Database`]: the two databases behind one type; opening, and what they say when they can't serve;
-//! - [`keys`]: the records behind an `Idempotency-Key`, and their completion within a handler's own transaction;
-//! - [`outbox`]: messages that are left in the transaction that makes them true;
-//! - [`publisher`]: tells others of them, at least once and in order;
+//! - [`Database`]: the two databases behind one type; opening, and what they say when they can't serve.
+//! - [`keys`]: the records behind an `Idempotency-Key`, and their completion within a handler's own transaction.
+//! - [`outbox`]: messages that are left in the transaction that makes them true.
+//! - [`publisher`]: tells others of them, at least once and in order.
+//! - `connection`: one of a service's own connections, for rows of ours within its transaction.
 //! - `migrations`: the tables, the same in both.
 //!
 //! What this crate never does: hold a business rule, keep an amount in a float, import a backend that makes entries, or write a
 //! password anywhere.
-#![forbid(unsafe_code)]
 
 mod connection;
 mod database;

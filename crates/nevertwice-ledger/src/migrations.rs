@@ -1,8 +1,7 @@
 //! The tables, by one set of migrations for both databases.
 //!
 //! The SQL is what both take; what differs is the type of bytes and the key that the database draws, which are written `{BYTES}` and
-//! `{NUMBERED}`. All names begin with
-//! `nevertwice_`: the tables may lie in the database of somebody's own service.
+//! `{NUMBERED}`. All names begin with `nevertwice_`: the tables may lie in the database of somebody's own service.
 
 use std::borrow::Cow;
 

@@ -94,7 +94,20 @@ impl Postgres {
     /// If it fails.
     pub fn psql(&self, database: &str, sql: &str) -> String {
         let mut psql = Command::new(self.programs.join("psql"));
-        psql.arg("-h").arg(&self.folder).args(["-U", "postgres", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", database, "-c", sql]);
+        psql.arg("-h").arg(&self.folder).args([
+            "-U",
+            "postgres",
+            "-X",
+            "-q",
+            "-A",
+            "-t",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-d",
+            database,
+            "-c",
+            sql,
+        ]);
         String::from_utf8_lossy(&expect_success("psql", &mut psql).stdout).trim().to_owned()
     }
 

@@ -88,7 +88,7 @@ pub(crate) const WALLS: &[Wall] = &[
         package: LEDGER,
         never: &[&["axum", "redis"], PICTURES, &[LOCAL, REDIS, IDEMPOTENCY, CLIENT, SERVER, BOTS]],
         elsewhere: &[],
-        control: API,
+        control: "sqlx",
         why: "the ledger follows entries; it knows no backend that makes them",
     },
     Wall {
@@ -160,8 +160,6 @@ pub(crate) const MAY_BE_ABSENT: &[(&str, &str)] = &[
     ("reqwest", "an HTTP client that nobody brings in today"),
     ("redis", "comes with the Redis backend"),
     ("rusqlite", "comes with the ledger"),
-    ("libsqlite3-sys", "comes with the ledger"),
-    ("sqlx", "comes with the ledger, or never"),
     ("postgres", "comes with the ledger, or never"),
     ("tokio-postgres", "comes with the ledger"),
     ("rand", "tests bring it in and out"),
@@ -171,7 +169,6 @@ pub(crate) const MAY_BE_ABSENT: &[(&str, &str)] = &[
     ("jiff", "a clock that nobody brings in today"),
     ("parking_lot", "tokio can use it; not with the features that we take"),
     (REDIS, "a crate of a later issue"),
-    (LEDGER, "a crate of a later issue"),
 ];
 
 #[cfg(test)]

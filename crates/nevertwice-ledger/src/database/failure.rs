@@ -112,7 +112,10 @@ impl fmt::Display for DatabaseFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreachable { what } => {
-                write!(f, "the database can't be reached: {what}. Nothing was done. See that it runs, and that the address and the password are right")
+                write!(
+                    f,
+                    "the database can't be reached: {what}. Nothing was done. See that it runs, and that the address and the password are right"
+                )
             }
             Self::ReadOnly { what } => {
                 write!(f, "the database is read-only: {what}. Nothing was done. Name the primary, or give the right to write")

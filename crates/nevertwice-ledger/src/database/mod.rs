@@ -13,5 +13,5 @@ mod open;
 
 pub use address::{Address, AddressFault};
 pub use failure::DatabaseFailure;
-pub use open::{Database, DatabaseOptions, Durability};
 pub(crate) use open::on_both;
+pub use open::{Database, DatabaseOptions, Durability};

@@ -14,6 +14,9 @@ use crate::migrations;
 /// The oldest Postgres that has what the statements use.
 const POSTGRES_VERSION_MIN: i32 = 130_000;
 
+/// How often a file is migrated that others migrate at the same time.
+const MIGRATE_ATTEMPTS_MAX: u32 = 5;
+
 /// Runs the same expression on the pool of whichever database it is.
 macro_rules! on_both {
     ($database:expr, $pool:ident => $body:expr) => {
@@ -100,11 +103,20 @@ impl Database {
     /// If they are of a newer version, or can't be made; then nothing was done.
     pub async fn migrate(&self) -> Result<(), DatabaseFailure> {
         let newest = migrations::newest();
-        let made = match self {
-            Self::Sqlite { write, .. } => migrations::migrator(&migrations::SQLITE).run(write).await,
-            Self::Postgres { pool } => migrations::migrator(&migrations::POSTGRES).run(pool).await,
-        };
-        made.map_err(|error| DatabaseFailure::of_migration(error, newest))
+        let failed = |error| DatabaseFailure::of_migration(error, newest);
+        match self {
+            Self::Postgres { pool } => migrations::migrator(&migrations::POSTGRES).run(pool).await.map_err(failed),
+            Self::Sqlite { write, .. } => {
+                // Nobody holds a file while it is migrated: of two who begin at once, one is told so, and looks again.
+                for _ in 1..MIGRATE_ATTEMPTS_MAX {
+                    match migrations::migrator(&migrations::SQLITE).run(write).await.map_err(failed) {
+                        Err(DatabaseFailure::Busy { .. } | DatabaseFailure::Refused { .. }) => {}
+                        made => return made,
+                    }
+                }
+                migrations::migrator(&migrations::SQLITE).run(write).await.map_err(failed)
+            }
+        }
     }
 
     /// Looks whether the tables are those of this version, and changes nothing.

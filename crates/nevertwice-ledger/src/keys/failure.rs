@@ -76,7 +76,8 @@ mod tests {
     #[test]
     fn what_may_have_happened_is_never_called_undone() {
         use KeyStoreFailure::{Full, OutcomeUnknown, Unavailable};
-        let sqlite = [("5", Unavailable), ("517", Unavailable), ("8", Unavailable), ("13", Full), ("10", OutcomeUnknown), ("1034", OutcomeUnknown)];
+        let sqlite =
+            [("5", Unavailable), ("517", Unavailable), ("8", Unavailable), ("13", Full), ("10", OutcomeUnknown), ("1034", OutcomeUnknown)];
         for (code, expected) in sqlite {
             assert_eq!(of_sqlite(code), expected, "SQLite says {code}");
         }

@@ -6,10 +6,10 @@ use std::time::Duration;
 use nevertwice_api::{Level, Levels};
 use tokio::sync::Mutex;
 
+use super::SqlKeyOptions;
 use super::row::unsigned;
 use super::store::{Shelf, SqlKeyStore};
 use super::totals::{Amount, Totals};
-use super::SqlKeyOptions;
 use crate::connection::Connection;
 use crate::{Database, DatabaseFailure};
 

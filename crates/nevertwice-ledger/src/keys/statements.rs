@@ -38,9 +38,7 @@ impl Connection<'_> {
             (Connection::Sqlite(c), true) => sqlx::query_as(look!(sqlite, "k.head, k.body")).bind(id).fetch_one(c).await,
             (Connection::Sqlite(c), false) => sqlx::query_as(look!(sqlite, "NULL, NULL")).bind(id).fetch_one(c).await,
             (Connection::Postgres(c), true) => sqlx::query_as(look!(postgres, "k.head, k.body")).bind(id).fetch_one(c).await,
-            (Connection::Postgres(c), false) => {
-                sqlx::query_as(look!(postgres, "NULL::BYTEA, NULL::BYTEA")).bind(id).fetch_one(c).await
-            }
+            (Connection::Postgres(c), false) => sqlx::query_as(look!(postgres, "NULL::BYTEA, NULL::BYTEA")).bind(id).fetch_one(c).await,
         }
     }
 
@@ -101,7 +99,8 @@ impl Connection<'_> {
 
     /// The next records in the order of their ids.
     pub(super) async fn page(self, after: &[u8], rows_max: i64) -> Result<Vec<Seen>, Error> {
-        const PAGE: &str = "SELECT id, forgotten_at, lease_expires_at, answer_bytes FROM nevertwice_keys WHERE id > $1 ORDER BY id LIMIT $2";
+        const PAGE: &str =
+            "SELECT id, forgotten_at, lease_expires_at, answer_bytes FROM nevertwice_keys WHERE id > $1 ORDER BY id LIMIT $2";
         on!(self, c => sqlx::query_as(PAGE).bind(after).bind(rows_max).fetch_all(c).await)
     }
 

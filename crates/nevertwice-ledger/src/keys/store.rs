@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nevertwice_api::{AnswerBytes, BoxFuture, KeyReply, KeyStore, KeyStoreFailure, KeyStoreStatus, Levels, Registered, Swept};
-use nevertwice_core::keys::{CompleteKey, Completion, KeyDecision, KeyId, KeyRecord, Lease, RegisterKey, Registration, ReleaseKey, RenewLease};
+use nevertwice_core::keys::{
+    CompleteKey, Completion, KeyDecision, KeyId, KeyRecord, Lease, RegisterKey, Registration, ReleaseKey, RenewLease,
+};
 use tokio::sync::Mutex;
 
 use super::KeyClock;

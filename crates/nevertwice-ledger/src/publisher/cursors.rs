@@ -50,8 +50,7 @@ pub(super) async fn cursor(database: &Database, endpoint: &str, stream: &str) ->
 
 /// The messages of a topic after a place, in order.
 pub(super) async fn messages(database: &Database, topic: &str, stream: &str, after: i64, max: i64) -> Result<Vec<Delivery>, Error> {
-    const NEXT: &str =
-        "SELECT seq, kind, at_ms, payload FROM nevertwice_outbox WHERE topic = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+    const NEXT: &str = "SELECT seq, kind, at_ms, payload FROM nevertwice_outbox WHERE topic = $1 AND seq > $2 ORDER BY seq LIMIT $3";
     let rows: Vec<Row> = on_both!(database, pool => sqlx::query_as(NEXT).bind(topic).bind(after).bind(max).fetch_all(pool).await)?;
     Ok(rows.into_iter().map(|row| Delivery::new(stream, row)).collect())
 }

@@ -65,7 +65,12 @@ impl std::fmt::Debug for Publisher {
 impl Publisher {
     /// A publisher over a database that has its tables.
     #[must_use]
-    pub fn new(database: Database, courier: Arc<dyn Courier>, clock: Arc<dyn Fn() -> i64 + Send + Sync>, options: PublisherOptions) -> Self {
+    pub fn new(
+        database: Database,
+        courier: Arc<dyn Courier>,
+        clock: Arc<dyn Fn() -> i64 + Send + Sync>,
+        options: PublisherOptions,
+    ) -> Self {
         Self { database, courier, clock, options: Arc::new(options) }
     }
 

@@ -12,7 +12,8 @@ use tower::ServiceExt as _;
 mod shop;
 
 async fn order(app: &Router, key: &str, item: &str) -> (u16, HeaderMap, Bytes) {
-    let request = Request::post("/orders").header("content-type", "application/json").header("x-user", "ann").header("idempotency-key", key);
+    let request =
+        Request::post("/orders").header("content-type", "application/json").header("x-user", "ann").header("idempotency-key", key);
     let request = request.body(Body::from(format!(r#"{{"item":"{item}"}}"#))).expect("it is a request");
     let (head, body) = app.clone().oneshot(request).await.expect("a router does not fail").into_parts();
     (head.status.as_u16(), head.headers, axum::body::to_bytes(body, 1 << 20).await.expect("the body is whole"))
@@ -30,7 +31,10 @@ async fn an_order_is_placed_once_also_across_a_restart() {
     for app in [app, shop::app(open().await, [7; 32]).expect("the policy is one")] {
         let again = order(&app, "a", "seat-17").await;
         assert_eq!((again.0, &again.1["location"], &again.2), (201, &first.1["location"], &first.2));
-        assert_eq!((&again.1["content-type"], &again.1["idempotent-replayed"]), (&first.1["content-type"], &"true".parse().expect("a value")));
+        assert_eq!(
+            (&again.1["content-type"], &again.1["idempotent-replayed"]),
+            (&first.1["content-type"], &"true".parse().expect("a value"))
+        );
         assert_eq!(order(&app, "a", "seat-18").await.0, 422, "another order under the same key");
         assert_eq!(order(&app, "b", "seat-17").await.0, 409, "somebody else has it");
         assert_eq!(order(&app, "b", "seat-17").await.0, 409, "a refusal frees the key");

@@ -77,7 +77,7 @@ async fn nothing_that_was_told_is_forgotten_when_postgres_is_killed() {
     }
     println!("calls under way when Postgres was killed: {struck:?}");
     assert!(struck.iter().all(|calls| *calls > 0), "a kill that met nobody proves nothing: {struck:?}");
-    let kept = told.kept.lock().expect("nobody panics with it");
+    let kept = std::mem::take(&mut *told.kept.lock().expect("nobody panics with it"));
     assert!(kept.len() > CALLS_BETWEEN, "{} answers were kept", kept.len());
     for (number, bytes) in kept.iter() {
         let again = store.register(id(*number), register(*number, u64::MAX), Levels::NONE).await.expect("it answers").reply;
@@ -101,10 +101,14 @@ fn register(key: u64, attempt: u64) -> RegisterKey {
 
 /// Claims a key and answers it, again and again by the same owner until the store says what became of it.
 async fn one(store: &SqlKeyStore, told: &Told, key: u64) {
-    let lease: Lease = insist(told, || store.register(id(key), register(key, 1), Levels::NONE), |registered| match registered.registration {
-        Registration::Fresh(lease) | Registration::Resumed(lease) => lease,
-        other => panic!("key {key} is nobody else's: {other:?}"),
-    })
+    let lease: Lease = insist(
+        told,
+        || store.register(id(key), register(key, 1), Levels::NONE),
+        |registered| match registered.registration {
+            Registration::Fresh(lease) | Registration::Resumed(lease) => lease,
+            other => panic!("key {key} is nobody else's: {other:?}"),
+        },
+    )
     .await;
     // Another attempt never gets it meanwhile.
     if let Ok(other) = store.register(id(key), register(key, 2), Levels::NONE).await {

@@ -1,6 +1,5 @@
 //! The completion within a handler's own transaction: killed between any two of its steps, the effect happens once.
 
-
 use std::time::Duration;
 
 use bytes::Bytes;
