@@ -58,6 +58,7 @@ mod read;
 mod routes;
 mod run;
 mod tee;
+mod tiered;
 
 pub use agreement::Warning;
 pub use body::KeysBody;
@@ -71,6 +72,7 @@ pub use observer::{KeyObserver, NoKeyObserver, Outcome};
 pub use policy::{AskWhatBecame, AuthoriseReplay, Became, Oversize, Policy, Query, Scope, StoreDown};
 pub use routes::{Route, Routes};
 pub use run::{Generation, HeldKeys};
+pub use tiered::TieredStore;
 
 // What a policy and a store are made of, so that whoever uses the layer needs no other crate of ours.
 pub use nevertwice_api::{BoxFuture, HeldKey, KeyStore, Level, Levels};

@@ -18,6 +18,7 @@ const ALL: &[(i64, &str, &str)] = &[
     (10, "keys", include_str!("../migrations/0010_keys.sql")),
     (11, "outbox", include_str!("../migrations/0011_outbox.sql")),
     (12, "publisher", include_str!("../migrations/0012_publisher.sql")),
+    (13, "notes", include_str!("../migrations/0013_notes.sql")),
 ];
 
 /// The newest that this program knows.

@@ -19,6 +19,12 @@ pub(super) async fn hold(database: &Database, holder: &str, at_ms: i64, lease_ms
     on_both!(database, pool => sqlx::query_scalar(HOLD).bind(NAME).bind(holder).bind(at_ms).bind(until).fetch_optional(pool).await)
 }
 
+/// Ends the lease, so that another may begin at once.
+pub(super) async fn end(database: &Database, holder: &str) -> Result<(), Error> {
+    const END: &str = "UPDATE nevertwice_publishers SET lease_expires_at = 0 WHERE name = $1 AND holder = $2";
+    on_both!(database, pool => sqlx::query(END).bind(NAME).bind(holder).execute(pool).await.map(drop))
+}
+
 /// Part of a statement that counts only under the newest fence, which is its parameter `$1`.
 macro_rules! fenced {
     () => {

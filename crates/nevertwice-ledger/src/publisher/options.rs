@@ -24,7 +24,7 @@ impl Default for PublisherOptions {
         Self {
             holder: "nevertwice".to_owned(),
             endpoints: Vec::new(),
-            lease_ms: 60_000,
+            lease_ms: 30_000,
             pause_ms: 1_000,
             pause_ms_max: 3_600_000,
             tries_max: 20,

@@ -114,6 +114,14 @@ impl Publisher {
         Ok(stepped)
     }
 
+    /// Gives the lease back, if it is this one's.
+    ///
+    /// # Errors
+    /// If the database does not answer; another one then begins when the lease is over.
+    pub async fn retire(&self) -> Result<(), DatabaseFailure> {
+        Ok(lease::end(&self.database, &self.options.holder).await?)
+    }
+
     async fn tell(&self, fence: i64, endpoint: &str, topics: &[(String, i64)]) -> Result<Stepped, Error> {
         let mut stepped = self.tell_again(endpoint).await?;
         for (topic, last_seq) in topics {

@@ -1,5 +1,5 @@
 //! The publisher, with a courier that the tests hold to account.
 
-mod house;
+pub(crate) mod house;
 mod order;
 mod tries;

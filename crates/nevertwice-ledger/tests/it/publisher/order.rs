@@ -59,10 +59,10 @@ async fn one_publishes_at_a_time_and_the_next_goes_on_where_it_was() {
         left(&database, "orders", &["k3"]).await;
         assert!(!second.step().await.is_holder, "{}: another holds the lease", scratch.name);
         // The first one stands still beyond its lease.
-        second.later(60_000);
+        second.later(30_000);
         second.settle().await;
         assert_eq!(second.book.kinds("a"), ["k3"], "{}", scratch.name);
-        first.later(60_000);
+        first.later(30_000);
         left(&database, "orders", &["k4"]).await;
         assert!(!first.step().await.is_holder, "{}: it was replaced", scratch.name);
         assert_eq!(first.book.kinds("a"), ["k1", "k2"], "{}", scratch.name);
