@@ -4,7 +4,8 @@ use std::fmt;
 
 use bytes::Bytes;
 use nevertwice_core::keys::{
-    BodyKept, CompleteKey, Completion, KeyAnswer, KeyId, KeyRecord, KeyRejection, Lease, RegisterKey, Registration, ReleaseKey, RenewLease,
+    BodyKept, CompleteKey, Completion, KeyAnswer, KeyId, KeyRecord, KeyRejection, Lease, OwnerId, RegisterKey, Registration, ReleaseKey,
+    RenewLease,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -68,6 +69,17 @@ impl AnswerBytes {
             }
         }
     }
+}
+
+/// A claim that an attempt holds: what it names in every later step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeldKey {
+    /// The record.
+    pub id: KeyId,
+    /// The attempt.
+    pub owner: OwnerId,
+    /// The claim's generation.
+    pub generation: u64,
 }
 
 /// What a store says to a command, once it is safe to say it.

@@ -39,7 +39,7 @@ pub use folder_fact::{FOLDER_SHARDS_MAX, Fact, FolderAsker, FolderDeed, FolderFa
 pub use history::{
     AUDIT_PAGE_MAX, AuditAsk, AuditCursor, AuditPage, FOUND_MAX, Finding, Found, History, HistoryFailure, LATER_MAX, NotACursor, Sought,
 };
-pub use key_store::{AnswerBytes, KeyReply, KeyStore, KeyStoreFailure, KeyStoreStatus, Registered, Swept};
+pub use key_store::{AnswerBytes, HeldKey, KeyReply, KeyStore, KeyStoreFailure, KeyStoreStatus, Registered, Swept};
 pub use level::{Level, Levels};
 pub use networks::Networks;
 pub use observer::{GroupReport, NoObserver, Observer};

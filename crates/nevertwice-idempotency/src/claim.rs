@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nevertwice_api::{AnswerBytes, KeyReply, KeyStoreFailure, Registered};
+use nevertwice_api::{AnswerBytes, HeldKey, KeyReply, KeyStoreFailure, Registered};
 use nevertwice_core::keys::{
     CompleteKey, KeyAnswer, KeyId, KeyRejection, LapsePolicy, Lease, OwnerId, RegisterKey, Registration, ReleaseKey, RenewLease,
 };
@@ -118,6 +118,11 @@ impl Claims {
     /// The generation that a handler may pass on.
     pub(crate) fn generation(&self) -> u64 {
         self.held.last().map_or(0, |held| held.generation)
+    }
+
+    /// What a handler names that keeps its answer itself.
+    pub(crate) fn held_keys(&self) -> Arc<[HeldKey]> {
+        self.held.iter().map(|held| HeldKey { id: held.id, owner: self.owner, generation: held.generation }).collect()
     }
 
     async fn register(&self, id: KeyId, command: &RegisterKey) -> Result<KeyReply<Registered>, KeyStoreFailure> {

@@ -60,6 +60,7 @@ mod routes;
 mod run;
 mod tee;
 mod timers;
+mod tiered;
 
 pub use agreement::Warning;
 pub use body::KeysBody;
@@ -73,8 +74,9 @@ pub use memory::{MemoryBounds, MemoryStore};
 pub use observer::{KeyObserver, NoKeyObserver, Outcome};
 pub use policy::{AskWhatBecame, AuthoriseReplay, Became, Oversize, Policy, Query, Scope, StoreDown};
 pub use routes::{Route, Routes};
-pub use run::Generation;
+pub use run::{Generation, HeldKeys};
+pub use tiered::TieredStore;
 
 // What a policy and a store are made of, so that whoever uses the layer needs no other crate of ours.
-pub use nevertwice_api::{BoxFuture, KeyStore, Level, Levels};
+pub use nevertwice_api::{BoxFuture, HeldKey, KeyStore, Level, Levels};
 pub use nevertwice_core::keys::LapsePolicy;

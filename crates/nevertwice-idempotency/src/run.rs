@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Request, Response, response};
 use http_body::{Body, Frame};
-use nevertwice_api::AnswerBytes;
+use nevertwice_api::{AnswerBytes, HeldKey};
 use tokio::time::Instant;
 use tower_service::Service;
 
@@ -30,6 +30,12 @@ use crate::{Keys, Outcome, Policy};
 /// remembers the highest one that it has seen can refuse an attempt that was replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Generation(pub u64);
+
+/// The claims under which a handler runs, in the request's extensions: one, or two while the secret of keys is being changed. A handler
+/// that keeps its answer itself, in the transaction of its own database that has its effect, names them there; the layer then finds the
+/// answer kept, and keeps none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldKeys(pub Arc<[HeldKey]>);
 
 /// What an attempt holds until its key is settled.
 pub(crate) struct Attempt {
@@ -70,6 +76,7 @@ impl Attempt {
         RB::Error: Into<Box<dyn Error + Send + Sync>> + Send,
     {
         request.extensions_mut().insert(Generation(self.claims.generation()));
+        request.extensions_mut().insert(HeldKeys(self.claims.held_keys()));
         let start = Instant::now();
         let heartbeat = Heartbeats::start(&self.claims, start);
         let answered = match catch_unwind(AssertUnwindSafe(|| service.call(request))) {

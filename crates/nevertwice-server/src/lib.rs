@@ -87,7 +87,7 @@ pub use person_secret::{
     inspect_note as inspect_person_note, is_noted as is_person_secret_noted, load_existing as load_person_secret,
     load_or_create as load_or_create_person_secret, note as note_person_secret, path_of as person_key_of,
 };
-pub use remote::{Interrupt, Remote, RemoteError, Target};
+pub use remote::{Interrupt, Poster, Remote, RemoteError, Target};
 pub use routes::{Content, Method, Route, routes};
 pub use server::{Bound, Parts, Server};
 pub use telemetry::check_otlp_files;

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::error::ProxyError;
 use super::routes_config::RouteConfig;
+use super::store_address::StoreAddress;
 use super::upstream_url::UpstreamUrl;
 use crate::{MemoryBounds, StoreLimits};
 
@@ -75,10 +76,14 @@ impl Default for Bodies {
     }
 }
 
-/// The store in memory, and the patience with any store.
+/// Which store there is, what it holds, and the patience with it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreConfig {
+    /// The address of a database that several proxies may share, for whoever opens the store: `sqlite:PATH` or `postgres://…`.
+    pub address: Option<StoreAddress>,
+    /// The file with the password for it.
+    pub password_file: Option<PathBuf>,
     /// The most keys that are remembered.
     pub records_max: u64,
     /// The most bytes of all answers that are kept.
@@ -99,6 +104,8 @@ impl Default for StoreConfig {
     fn default() -> Self {
         let (bounds, limits) = (MemoryBounds::default(), StoreLimits::default());
         Self {
+            address: None,
+            password_file: None,
             records_max: bounds.records_max,
             answers_bytes_max: bounds.answers_bytes_max,
             answer_bytes_max: bounds.answer_bytes_max,
@@ -278,6 +285,12 @@ impl ProxyConfig {
         in_range("store.sweep_ms", self.store.sweep_ms, 10, DAY_MS);
         if self.tls_certificate.is_some() != self.tls_key.is_some() {
             wrong.push("one of `tls_certificate` and `tls_key` came without the other".to_owned());
+        }
+        if self.store.address.is_some() && self.data.is_some() {
+            wrong.push("`store.address` and `data` are two stores: name one of them".to_owned());
+        }
+        if self.store.password_file.is_some() && self.store.address.is_none() {
+            wrong.push("`store.password_file` came without `store.address`".to_owned());
         }
         if self.previous_secret_file.is_some() && self.secret_file.is_none() {
             wrong.push("`previous_secret_file` came without `secret_file`".to_owned());

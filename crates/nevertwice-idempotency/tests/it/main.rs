@@ -15,3 +15,4 @@ mod replays;
 mod reported;
 mod secrets;
 mod streams;
+mod tiered;
