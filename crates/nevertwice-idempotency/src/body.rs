@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 
 use crate::tee::TeeReader;
@@ -26,6 +27,13 @@ impl<B> KeysBody<B> {
     pub(crate) fn whole(bytes: Bytes) -> Self {
         let first = if bytes.is_empty() { VecDeque::new() } else { VecDeque::from([Frame::data(bytes)]) };
         Self { first, rest: Rest::Nothing }
+    }
+
+    /// A whole body and the trailers behind it.
+    pub(crate) fn with_trailers(bytes: Bytes, trailers: Option<HeaderMap>) -> Self {
+        let mut body = Self::whole(bytes);
+        body.first.extend(trailers.map(Frame::trailers));
+        body
     }
 
     pub(crate) fn passed(rest: B) -> Self {
@@ -77,6 +85,10 @@ where
         };
         let mut sum = SizeHint::new();
         sum.set_lower(first.saturating_add(hint.lower()));
+        // A message whose length is told has no place for trailers in HTTP/1.1.
+        if self.first.iter().any(Frame::is_trailers) {
+            return sum;
+        }
         if let Some(upper) = hint.upper().and_then(|upper| upper.checked_add(first)) {
             sum.set_upper(upper);
         }

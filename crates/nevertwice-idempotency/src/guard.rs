@@ -21,6 +21,7 @@ use crate::claim::{Changed, Claimed, Claims};
 use crate::detached::{Detached, caught};
 use crate::flights::Entry;
 use crate::gather::{Gather, gather_in_time};
+use crate::heartbeat::Heartbeats;
 use crate::key_age::made_at;
 use crate::keys::code_of;
 use crate::routes::Route;
@@ -251,19 +252,16 @@ where
             return refused(Refusal::new(code_of(&failure), detail).after(1_000), Outcome::StoreDownClosed);
         }
     };
+    let claims = Arc::new(claims);
     if taken_over && policy.lapse == LapsePolicy::Ask {
-        let became = match &policy.ask {
-            Some(ask) => ask.what_became(&parts).await,
-            None => Became::Unknown,
-        };
-        match became {
+        match ask(&keys, &route, &claims, &parts).await {
             Became::Nothing if meant.expires_at.is_some_and(|expires_at| expires_at <= keys.clock.now_ms()) => {
                 claims.release().await;
                 let detail = "The key's time has run out, and nothing has happened with it. Nothing was done.";
                 return refused(Refusal::new(ErrorCode::IntentExpired, detail), Outcome::Refused);
             }
-            // Whoever was asked took longer than the lease, and somebody else asks now.
-            Became::Nothing if claims.renew(policy.lease_ms).await == Changed::Stale => return refused(lapsed(policy), Outcome::Lapsed),
+            // Nobody runs anything whose lease is not his: another may have taken it over, or may do so now.
+            Became::Nothing if claims.renew(policy.lease_ms).await != Changed::Done => return refused(lapsed(policy), Outcome::Lapsed),
             Became::Nothing => {}
             Became::Done => {
                 claims.complete(&AnswerBytes::tombstone(200, 0), &AnswerBytes::default()).await;
@@ -276,8 +274,17 @@ where
             }
         }
     }
-    let attempt = Attempt { keys, route, claims: Arc::new(claims), taken_over, _flight: flight, _held: held };
+    let attempt = Attempt { keys, route, claims, taken_over, _flight: flight, _held: held };
     attempt.run(parts, body, service).await
+}
+
+/// Asks what became of the earlier attempt. The lease is renewed meanwhile: nobody else asks, or runs it, beside this one.
+async fn ask(keys: &Arc<Keys>, route: &Arc<Route>, claims: &Arc<Claims>, parts: &Parts) -> Became {
+    let Some(ask) = &route.policy.ask else { return Became::Unknown };
+    let heartbeat = Heartbeats::start(keys, route, claims);
+    let became = ask.what_became(parts).await;
+    heartbeat.end().await;
+    became
 }
 
 /// Asks only whether the key is used for something else: under the policy that takes nothing over, by an owner that never runs.

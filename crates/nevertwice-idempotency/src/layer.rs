@@ -14,7 +14,9 @@ use tower_service::Service;
 use crate::Keys;
 use crate::body::KeysBody;
 use crate::gather::InMemory;
+use crate::grpc;
 use crate::guard::{Answered, guarded, passed};
+use crate::request_body::RequestBody;
 
 /// Puts [`Keys`] around a service. It belongs behind authentication and authorisation (added before them in axum, where the layer
 /// that is added last sees a request first), and outside of compression, which would change what is replayed.
@@ -46,10 +48,10 @@ pub struct KeysService<S> {
 
 impl<S, B, RB> Service<Request<B>> for KeysService<S>
 where
-    S: Service<Request<B>, Response = Response<RB>> + Clone + Send + 'static,
+    S: Service<Request<RequestBody<B>>, Response = Response<RB>> + Clone + Send + 'static,
     S::Future: Send + 'static,
     S::Error: Send + 'static,
-    B: Body<Data = Bytes> + From<Bytes> + Send + 'static,
+    B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     RB: Body<Data = Bytes> + Send + 'static,
     RB::Error: Into<Box<dyn std::error::Error + Send + Sync>> + Send,
@@ -67,8 +69,12 @@ where
         let next = self.inner.clone();
         let service = std::mem::replace(&mut self.inner, next);
         let keys = self.keys.clone();
+        let request = request.map(RequestBody::passed);
         Box::pin(async move {
             match keys.routes.find(request.method(), request.uri().path()) {
+                Some(route) if grpc::is_grpc(request.headers()) => {
+                    guarded(&keys, &InMemory, route, request, service, None).await.map(grpc::refusal)
+                }
                 Some(route) => guarded(&keys, &InMemory, route, request, service, None).await,
                 None => passed(request, service).await,
             }

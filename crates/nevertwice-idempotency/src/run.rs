@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{Request, Response};
+use http::{HeaderMap, Request, Response};
 use http_body::{Body, Frame};
 use nevertwice_api::AnswerBytes;
 use tokio::time::Instant;
@@ -16,14 +16,14 @@ use crate::answer::kept_head;
 use crate::body::KeysBody;
 use crate::claim::{Changed, Claims};
 use crate::detached::caught;
-use crate::effect::{Effect, of_answer};
+use crate::effect::{Effect, Seen, of_answer};
 use crate::flights::Flight;
 use crate::guard::{Answered, Held, unknown};
 use crate::heartbeat::Heartbeats;
 use crate::read::{Copied, Read, copy, pass_rest, read_answer};
 use crate::routes::Route;
 use crate::tee::{TeeWriter, tee};
-use crate::{Keys, Outcome};
+use crate::{Keys, Outcome, Policy};
 
 /// The number of the claim under which a handler runs, in the request's extensions. Pass it on to what the handler calls: whoever
 /// remembers the highest one that it has seen can refuse an attempt that was replaced.
@@ -58,6 +58,11 @@ enum BodyRead {
     Broken,
 }
 
+/// What is kept of the head, and of the trailers, of an answer with that effect.
+fn lines(effect: Effect, headers: &HeaderMap, trailers: Option<&HeaderMap>, policy: &Policy) -> Option<Bytes> {
+    if effect == Effect::Kept { kept_head(headers, trailers, policy) } else { None }
+}
+
 impl Attempt {
     pub(crate) async fn run<S, B, W, RB>(self, mut parts: Parts, body: W, mut service: S) -> Answered<RB, S::Error>
     where
@@ -89,26 +94,32 @@ impl Attempt {
                 return Ok(unknown(&self.route.policy).render());
             }
         };
-        let effect = of_answer(&mut head, &self.route.policy);
+        let seen = if let Read::Whole(_, trailers) = &read { Seen::End(trailers.as_ref()) } else { Seen::Head };
+        let effect = of_answer(&mut head, seen, &self.route.policy);
         let status = head.status.as_u16();
-        let lines = if effect == Effect::Kept { kept_head(&head.headers, &self.route.policy) } else { None };
-        let ended = move |body, length| Ended { effect, status, lines, body, length };
         match read {
-            Read::Whole(bytes) => {
-                self.settle(ended(BodyRead::Whole(bytes.clone()), bytes.len() as u64), start).await;
-                Ok(Response::from_parts(head, KeysBody::whole(bytes)))
+            Read::Whole(bytes, trailers) => {
+                let lines = lines(effect, &head.headers, trailers.as_ref(), &self.route.policy);
+                let body = BodyRead::Whole(bytes.clone());
+                self.settle(Ended { effect, status, lines, body, length: bytes.len() as u64 }, start).await;
+                Ok(Response::from_parts(head, KeysBody::with_trailers(bytes, trailers)))
             }
             Read::Cut(frames, rest) => {
                 let length = frames.iter().filter_map(Frame::data_ref).map(|data| data.len() as u64).sum();
-                self.settle(ended(BodyRead::Cut, length), start).await;
+                self.settle(Ended { effect, status, lines: None, body: BodyRead::Cut, length }, start).await;
                 Ok(Response::from_parts(head, KeysBody::resumed(frames, rest)))
             }
             Read::Broken => {
-                self.settle(ended(BodyRead::Broken, 0), start).await;
+                self.settle(Ended { effect, status, lines: None, body: BodyRead::Broken, length: 0 }, start).await;
                 Ok(unknown(&self.route.policy).render())
             }
             Read::Unread(body) => {
                 let (writer, reader) = tee();
+                let (headers, route) = (head.headers.clone(), Arc::clone(&self.route));
+                let ended = move |body, length, trailers: Option<&HeaderMap>| {
+                    let lines = lines(effect, &headers, trailers, &route.policy);
+                    Ended { effect, status, lines, body, length }
+                };
                 tokio::spawn(self.carry(body, writer, start, ended));
                 Ok(Response::from_parts(head, KeysBody::copied(reader)))
             }
@@ -116,26 +127,31 @@ impl Attempt {
     }
 
     /// Copies an answer that the client sees as it comes, settles the key, and only then shows the end of it.
-    async fn carry<RB>(self, body: Pin<Box<RB>>, writer: TeeWriter, start: Instant, ended: impl FnOnce(BodyRead, u64) -> Ended)
-    where
+    async fn carry<RB>(
+        self,
+        body: Pin<Box<RB>>,
+        writer: TeeWriter,
+        start: Instant,
+        ended: impl FnOnce(BodyRead, u64, Option<&HeaderMap>) -> Ended,
+    ) where
         RB: Body<Data = Bytes> + Send + 'static,
         RB::Error: Into<Box<dyn Error + Send + Sync>> + Send,
     {
-        let copying = copy(body, writer, self.route.policy.kept_bytes_max());
+        let copying = copy(body, writer, &self.route.policy);
         let Some((copied, writer)) = self.with_heartbeat(copying).await else { return self.end_unknown().await };
         let length = writer.copied() as u64;
         match copied {
-            Copied::Whole(bytes) => {
-                self.settle(ended(BodyRead::Whole(bytes), length), start).await;
-                writer.finish();
+            Copied::Whole(bytes, trailers) => {
+                self.settle(ended(BodyRead::Whole(bytes), length, trailers.as_ref()), start).await;
+                writer.finish(trailers);
             }
             Copied::Cut(first, rest) => {
-                self.settle(ended(BodyRead::Cut, length), start).await;
+                self.settle(ended(BodyRead::Cut, length, None), start).await;
                 drop(self);
                 pass_rest(first, rest, writer).await;
             }
             Copied::Broken(error) => {
-                self.settle(ended(BodyRead::Broken, length), start).await;
+                self.settle(ended(BodyRead::Broken, length, None), start).await;
                 writer.fail(error);
             }
         }
