@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nevertwice_api::{AnswerBytes, KeyReply, KeyStoreFailure, Levels, Registered};
+use nevertwice_api::{AnswerBytes, KeyReply, KeyStoreFailure, Levels, PrincipalMark, Registered};
 use nevertwice_core::keys::{
     CompleteKey, KeyAnswer, KeyId, KeyRejection, LapsePolicy, Lease, OwnerId, RegisterKey, Registration, ReleaseKey, RenewLease,
 };
@@ -24,6 +24,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 pub(crate) struct Claims {
     keys: Arc<Keys>,
     owner: OwnerId,
+    /// Against whose bound new records count.
+    principal: PrincipalMark,
     levels: Levels,
     held: Vec<Held>,
 }
@@ -61,8 +63,14 @@ pub(crate) enum Changed {
 
 impl Claims {
     /// Claims every name in turn, and gives back what it has if a later one is known.
-    pub(crate) async fn claim(keys: &Arc<Keys>, ids: &[KeyId], command: &RegisterKey, levels: Levels) -> Result<Claimed, KeyStoreFailure> {
-        let mut claims = Self { keys: Arc::clone(keys), owner: command.owner, levels, held: Vec::new() };
+    pub(crate) async fn claim(
+        keys: &Arc<Keys>,
+        principal: PrincipalMark,
+        ids: &[KeyId],
+        command: &RegisterKey,
+        levels: Levels,
+    ) -> Result<Claimed, KeyStoreFailure> {
+        let mut claims = Self { keys: Arc::clone(keys), owner: command.owner, principal, levels, held: Vec::new() };
         for id in ids {
             let told = match claims.register(*id, command).await {
                 Ok(told) => told,
@@ -105,7 +113,7 @@ impl Claims {
     async fn register(&self, id: KeyId, command: &RegisterKey) -> Result<KeyReply<Registered>, KeyStoreFailure> {
         let mut tries = 1;
         loop {
-            match self.keys.ask("register", || self.keys.store.register(id, command.clone(), self.levels)).await {
+            match self.keys.ask("register", || self.keys.store.register_for(self.principal, id, command.clone(), self.levels)).await {
                 // It may be ours already: the same owner is told so.
                 Err(KeyStoreFailure::OutcomeUnknown) if tries < REGISTER_TRIES => tries += 1,
                 told => return told,
@@ -128,7 +136,9 @@ impl Claims {
         for _ in 0..COMPLETE_TRIES {
             match self.keys.ask("complete", || self.keys.store.complete(id, command.clone(), bytes.clone(), self.levels)).await {
                 Ok(told) => return if told.reply.is_ok() { Changed::Done } else { Changed::Stale },
-                Err(KeyStoreFailure::Full | KeyStoreFailure::BytesRefused) => return Changed::BytesRefused,
+                Err(KeyStoreFailure::Full | KeyStoreFailure::PrincipalFull | KeyStoreFailure::BytesRefused) => {
+                    return Changed::BytesRefused;
+                }
                 Err(_) => sleep(pause).await,
             }
             pause *= 2;

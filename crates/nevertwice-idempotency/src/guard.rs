@@ -218,7 +218,7 @@ where
             Some(Entry::First(flight)) => Some(flight),
             _ => None,
         };
-        break (Claims::claim(&keys, &meant.ids, &command, policy.levels).await, flight);
+        break (Claims::claim(&keys, keys.principal(&meant.caller), &meant.ids, &command, policy.levels).await, flight);
     };
     let (claims, taken_over) = match claimed {
         Ok(Claimed::Runs { claims, taken_over }) => (claims, taken_over),
@@ -247,9 +247,15 @@ where
             let mut service = service;
             return service.call(Request::from_parts(parts, B::from(body))).await.map(|response| response.map(KeysBody::passed));
         }
+        Err(KeyStoreFailure::PrincipalFull) => {
+            let detail = "You hold as many keys, or as many bytes of answers, as one caller may. Nothing was done. Send the same request \
+                          again when earlier keys are forgotten.";
+            return refused(Refusal::new(ErrorCode::KeysFull, detail).after(60_000), Outcome::PrincipalFull);
+        }
         Err(failure) => {
+            let outcome = if failure == KeyStoreFailure::Full { Outcome::StoreFull } else { Outcome::StoreDownClosed };
             let detail = "The key could not be claimed, so nothing was run. Send the same request with the same key again.";
-            return refused(Refusal::new(code_of(&failure), detail).after(1_000), Outcome::StoreDownClosed);
+            return refused(Refusal::new(code_of(&failure), detail).after(1_000), outcome);
         }
     };
     let claims = Arc::new(claims);

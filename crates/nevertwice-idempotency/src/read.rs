@@ -44,7 +44,8 @@ pub(crate) async fn read_answer<RB: Body<Data = Bytes>>(head: &Parts, body: RB, 
     // What is known to be small is better read whole: if it breaks off, the client hears so instead of half an answer.
     let is_small = body.size_hint().upper().is_some_and(|most| most <= policy.kept_bytes_max() as u64);
     // How a call of gRPC ended is known at its end, and what becomes of its key with it.
-    if policy.streams && !is_small && !grpc::is_grpc(&head.headers) && !body.is_end_stream() {
+    let is_call = policy.trailers == Trailers::Keep && grpc::is_grpc(&head.headers);
+    if policy.streams && !is_small && !is_call && !body.is_end_stream() {
         return Read::Unread(Box::pin(body));
     }
     read(body, policy).await

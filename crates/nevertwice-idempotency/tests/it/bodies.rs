@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::metadata::MetadataValue;
 use tonic::{Code, Status};
-use tower::{Layer as _, Service, ServiceExt as _, service_fn};
+use tower::{Layer as _, Service, service_fn};
 
 use crate::house::memory;
 

@@ -39,7 +39,8 @@ pub(super) fn open(config: &ProxyConfig) -> Result<Opened, ProxyError> {
     check(data, &known)?;
     let options = KeyStoreOptions {
         records_max: config.store.records_max,
-        bodies_bytes_max: config.store.answers_bytes_max,
+        answers_bytes_max: config.store.answers_bytes_max,
+        of_one: config.store.of_one(),
         answer_bytes_max: config.store.answer_bytes_max,
         ..KeyStoreOptions::default()
     };
