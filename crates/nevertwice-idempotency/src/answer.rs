@@ -85,24 +85,28 @@ pub(crate) fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
 
 /// An answer, repeated. None if the bytes are not those of the answer.
 pub(crate) fn replay<B>(answer: &KeyAnswer, bytes: AnswerBytes, policy: &Policy) -> Option<Response<KeysBody<B>>> {
-    if !bytes.fit(answer) {
+    if !bytes.are_as_long_as(answer) {
         return None;
     }
     let status = u16::try_from(answer.status).ok().and_then(|status| StatusCode::from_u16(status).ok())?;
-    let (mut headers, mut trailers) = (HeaderMap::new(), None);
-    for (name, value) in decode_lines(&bytes.head).ok()? {
+    let lines = decode_lines(&bytes.head).ok()?;
+    // Room for the two lines that are added.
+    let (mut headers, mut trailers) = (HeaderMap::with_capacity(lines.len() + 2), None);
+    for (name, value) in lines {
+        // A piece of what is kept, not a copy.
+        let value = HeaderValue::from_maybe_shared(bytes.head.slice_ref(value)).ok()?;
         if let Some(name) = name.strip_prefix(TRAILER_MARK.as_bytes()) {
             let name = HeaderName::from_bytes(name).ok()?;
             // Without this line HTTP/1.1 sends none.
-            headers.append(TRAILER, HeaderValue::from_str(name.as_str()).ok()?);
-            trailers.get_or_insert_with(HeaderMap::new).append(name, HeaderValue::from_bytes(value).ok()?);
+            headers.append(TRAILER, HeaderValue::from(name.clone()));
+            trailers.get_or_insert_with(HeaderMap::new).append(name, value);
             continue;
         }
-        headers.append(HeaderName::from_bytes(name).ok()?, HeaderValue::from_bytes(value).ok()?);
+        headers.append(HeaderName::from_bytes(name).ok()?, value);
     }
-    headers.insert(&policy.marker, HeaderValue::from_static("true"));
+    headers.insert(policy.marker.clone(), HeaderValue::from_static("true"));
     // Without this line a browser hides the marker from the page.
-    headers.append(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_str(policy.marker.as_str()).ok()?);
+    headers.append(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from(policy.marker.clone()));
     let mut response = Response::new(KeysBody::with_trailers(bytes.body, trailers));
     *response.status_mut() = status;
     *response.headers_mut() = headers;

@@ -1,7 +1,5 @@
 //! The tower layer.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -15,7 +13,7 @@ use crate::Keys;
 use crate::body::KeysBody;
 use crate::gather::InMemory;
 use crate::grpc;
-use crate::guard::{Answered, guarded, passed};
+use crate::guard::{KeysFuture, guarded};
 use crate::request_body::RequestBody;
 
 /// Puts [`Keys`] around a service. It belongs behind authentication and authorisation (added before them in axum, where the layer
@@ -58,7 +56,7 @@ where
 {
     type Response = Response<KeysBody<RB>>;
     type Error = S::Error;
-    type Future = Pin<Box<dyn Future<Output = Answered<RB, S::Error>> + Send>>;
+    type Future = KeysFuture<RB, S::Error>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(cx)
@@ -68,16 +66,11 @@ where
         // The service that is ready goes with the request; its clone waits for the next one.
         let next = self.inner.clone();
         let service = std::mem::replace(&mut self.inner, next);
-        let keys = self.keys.clone();
+        let is_call = grpc::is_grpc(request.headers());
         let request = request.map(RequestBody::passed);
-        Box::pin(async move {
-            match keys.routes.find(request.method(), request.uri().path()) {
-                Some(route) if grpc::is_grpc(request.headers()) => {
-                    guarded(&keys, &InMemory, route, request, service, None).await.map(grpc::refusal)
-                }
-                Some(route) => guarded(&keys, &InMemory, route, request, service, None).await,
-                None => passed(request, service).await,
-            }
-        })
+        match self.keys.routes.find(request.method(), request.uri().path()) {
+            Some(route) => guarded(Arc::clone(&self.keys), InMemory, route, request, service, None).of_call(is_call),
+            None => KeysFuture::passed(request, service),
+        }
     }
 }

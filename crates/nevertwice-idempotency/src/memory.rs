@@ -1,10 +1,11 @@
 //! A store in this process's memory: for tests, for one process, and for what may be forgotten with it.
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use nevertwice_api::{
     AnswerBytes, BoxFuture, KeyReply, KeyStore, KeyStoreFailure, KeyStoreStatus, Level, Levels, PrincipalMark, PrincipalShares, Registered,
     ShareBounds, Swept,
@@ -48,7 +49,6 @@ pub struct MemoryStore {
     bounds: MemoryBounds,
     /// Looked at with a part held, and never the other way round.
     shares: Mutex<PrincipalShares>,
-    hasher: RandomState,
     parts: Vec<Mutex<Part>>,
     records: AtomicU64,
     answer_bytes: AtomicU64,
@@ -58,7 +58,8 @@ pub struct MemoryStore {
 
 #[derive(Default)]
 struct Part {
-    slots: HashMap<KeyId, Slot>,
+    /// Boxed, so that a table that grows moves pointers.
+    slots: HashMap<KeyId, Box<Slot>, BuildHasherDefault<OfDigest>>,
     /// Every key once, in the order in which sweeps look at them.
     round: VecDeque<KeyId>,
     lapsed: u64,
@@ -70,6 +71,22 @@ struct Slot {
     record: KeyRecord,
     bytes: AnswerBytes,
     principal: PrincipalMark,
+}
+
+/// The hash of a [`KeyId`]: a piece of it, for it is a keyed digest, which nobody without the secret can choose.
+#[derive(Default)]
+struct OfDigest(u64);
+
+impl Hasher for OfDigest {
+    fn write(&mut self, bytes: &[u8]) {
+        let mut first = [0; 8];
+        first.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        self.0 = self.0.wrapping_mul(31) ^ u64::from_le_bytes(first);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 impl Slot {
@@ -98,7 +115,6 @@ impl MemoryStore {
             clock,
             bounds: MemoryBounds { of_one: bounds.of_one.or_half(bounds.records_max, bounds.answers_bytes_max), ..bounds },
             shares: Mutex::default(),
-            hasher: RandomState::new(),
             parts: (0..PARTS).map(|_| Mutex::default()).collect(),
             records: AtomicU64::new(0),
             answer_bytes: AtomicU64::new(0),
@@ -117,11 +133,12 @@ impl MemoryStore {
     }
 
     fn part_of(&self, id: &KeyId) -> MutexGuard<'_, Part> {
-        let hash = self.hasher.hash_one(id);
-        self.part(usize::try_from(hash % PARTS as u64).unwrap_or_default())
+        // Another piece than the one that finds it within its part.
+        let [.., last] = id.0;
+        self.part(usize::from(last))
     }
 
-    fn reply<R>(&self, decision: KeyDecision<R>, slot: Option<&mut Slot>, at_ms: i64) -> KeyReply<R> {
+    fn reply<R>(&self, decision: KeyDecision<R>, slot: Option<&mut Box<Slot>>, at_ms: i64) -> KeyReply<R> {
         if let (Some(record), Some(slot)) = (decision.change, slot) {
             slot.record = record;
         }
@@ -142,19 +159,20 @@ impl MemoryStore {
         self.check_levels(levels)?;
         let mut part = self.part_of(&id);
         let at_ms = self.clock.now_ms();
-        let decision = command.decide(part.slots.get(&id).map(|slot| &slot.record), at_ms);
+        let slot = part.slots.get_mut(&id);
+        let decision = command.decide(slot.as_ref().map(|slot| &slot.record), at_ms);
         let mut bytes = AnswerBytes::default();
-        match (&decision.change, part.slots.get_mut(&id)) {
+        match (decision.change, slot) {
             (Some(record), Some(slot)) => {
                 self.answer_bytes.fetch_sub(slot.len(), Ordering::Relaxed);
                 let mut shares = self.shares();
                 shares.remove(slot.principal, 1, slot.len());
                 shares.add(principal, 1, 0);
-                *slot = Slot { record: record.clone(), bytes: AnswerBytes::default(), principal };
+                **slot = Slot { record, bytes: AnswerBytes::default(), principal };
             }
             (Some(record), None) => {
                 self.make_room(principal, &mut part, at_ms)?;
-                part.slots.insert(id, Slot { record: record.clone(), bytes: AnswerBytes::default(), principal });
+                part.slots.insert(id, Box::new(Slot { record, bytes: AnswerBytes::default(), principal }));
                 part.round.push_back(id);
             }
             (None, Some(slot)) if matches!(decision.reply, Ok(Registration::Replay { .. })) => bytes = slot.bytes.clone(),
@@ -198,7 +216,7 @@ impl MemoryStore {
         }
         let mut part = self.part_of(&id);
         let at_ms = self.clock.now_ms();
-        let slot = part.slots.get_mut(&id);
+        let mut slot = part.slots.get_mut(&id);
         let decision = command.decide(slot.as_ref().map(|slot| &slot.record), at_ms);
         if let (Some(_), Some(slot), BodyKept::Whole) = (&decision.change, &slot, command.answer.body) {
             let mut shares = self.shares();
@@ -213,11 +231,11 @@ impl MemoryStore {
             shares.add(slot.principal, 0, length);
         }
         let is_change = decision.change.is_some();
-        let mut slot = slot;
-        let reply = self.reply(decision, slot.as_deref_mut(), at_ms);
-        if let (true, Some(slot)) = (is_change, slot) {
-            slot.bytes = bytes;
+        if let (true, Some(slot)) = (is_change, &mut slot) {
+            // Copies of their own: a few bytes may be a piece of a large buffer, which would stay with them and is counted nowhere.
+            slot.bytes = AnswerBytes { head: Bytes::copy_from_slice(&bytes.head), body: Bytes::copy_from_slice(&bytes.body) };
         }
+        let reply = self.reply(decision, slot, at_ms);
         Ok(reply)
     }
 
