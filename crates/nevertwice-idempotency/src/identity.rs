@@ -84,7 +84,7 @@ impl Secrets {
 
     /// What callers are marked with, so that a store can count what each of them holds without knowing who it is.
     pub(crate) fn principal_seed(&self) -> (u64, u64) {
-        let mut mac = keyed(&self.current);
+        let mut mac = self.current.clone();
         mac.update(b"nevertwice principal 1");
         let digest: [u8; 32] = mac.finalize().into_bytes().into();
         let half = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| digest[at + byte]));
