@@ -30,6 +30,7 @@ mod level;
 mod networks;
 mod observer;
 pub mod person;
+mod principal_shares;
 mod status;
 pub mod wire;
 
@@ -43,4 +44,5 @@ pub use key_store::{AnswerBytes, HeldKey, KeyReply, KeyStore, KeyStoreFailure, K
 pub use level::{Level, Levels};
 pub use networks::Networks;
 pub use observer::{GroupReport, NoObserver, Observer};
+pub use principal_shares::{PrincipalMark, PrincipalShares, ShareBounds};
 pub use status::{BackendStatus, Health};

@@ -163,6 +163,11 @@ impl From<Failure> for Refusal {
             )
             .figure("replicas_live", live)
             .figure("replicas_min", min),
+            Failure::BackendUnavailable => Self::new(
+                code,
+                "The server on which this one decides can't be used: it can't be reached, or it refuses",
+                "Ask again with the same key in a moment",
+            ),
             Failure::StandbyFollows => Self::new(
                 code,
                 "This server is a standby: it copies another server, and decides and reads nothing",

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use nevertwice_api::Networks;
+use nevertwice_api::{Networks, ShareBounds};
 use serde::Deserialize;
 
 use super::error::ProxyError;
@@ -90,6 +90,10 @@ pub struct StoreConfig {
     pub answers_bytes_max: u64,
     /// The most bytes of one answer that is kept.
     pub answer_bytes_max: u64,
+    /// The most keys of one caller (of one tenant, where tenants are named); 0: half of all.
+    pub records_per_principal_max: u64,
+    /// The most bytes of one caller's answers; 0: half of all.
+    pub answers_bytes_per_principal_max: u64,
     /// How long one operation of the store may take.
     pub operation_ms: u64,
     /// Failures in a row after which it is left alone.
@@ -109,6 +113,8 @@ impl Default for StoreConfig {
             records_max: bounds.records_max,
             answers_bytes_max: bounds.answers_bytes_max,
             answer_bytes_max: bounds.answer_bytes_max,
+            records_per_principal_max: bounds.of_one.records_max,
+            answers_bytes_per_principal_max: bounds.of_one.answers_bytes_max,
             operation_ms: limits.operation_ms,
             failures_max: limits.failures_max,
             rest_ms: limits.rest_ms,
@@ -121,7 +127,18 @@ impl StoreConfig {
     /// What the store in memory holds.
     #[must_use]
     pub const fn memory_bounds(&self) -> MemoryBounds {
-        MemoryBounds { records_max: self.records_max, answers_bytes_max: self.answers_bytes_max, answer_bytes_max: self.answer_bytes_max }
+        MemoryBounds {
+            records_max: self.records_max,
+            answers_bytes_max: self.answers_bytes_max,
+            answer_bytes_max: self.answer_bytes_max,
+            of_one: self.of_one(),
+        }
+    }
+
+    /// What one caller may hold of any store.
+    #[must_use]
+    pub const fn of_one(&self) -> ShareBounds {
+        ShareBounds { records_max: self.records_per_principal_max, answers_bytes_max: self.answers_bytes_per_principal_max }
     }
 
     pub(super) const fn limits(&self) -> StoreLimits {

@@ -127,10 +127,16 @@ settings! {
     keys_store: KeysStore = KeysStore::Local, "local";
     /// The file with the secret under which the local store names keys; if absent, the data folder's path with `-keys.key` added. Made at the first start.
     keys_secret_file: Option<PathBuf> = None, "";
+    /// The file with the secret before it, for `keys_retention_ms` after it was changed: so no key is forgotten. See docs/keys-api.md.
+    keys_previous_secret_file: Option<PathBuf> = None, "";
     /// The most records of keys; at the bound further keys are refused, and none is thrown away.
     keys_records_max: u64 = 1_000_000, "1000000";
     /// The most bytes of answers that are kept with keys, all together.
-    keys_bodies_bytes_max: u64 = 268_435_456, "268435456 (256 MiB)";
+    keys_answers_bytes_max: u64 = 268_435_456, "268435456 (256 MiB)";
+    /// The most records of keys of one principal; further ones of its are refused with `keys_full`. 0: half of `keys_records_max`.
+    keys_records_per_principal_max: u64 = 0, "0";
+    /// The most bytes of answers that are kept with one principal's keys. 0: half of `keys_answers_bytes_max`.
+    keys_answers_bytes_per_principal_max: u64 = 0, "0";
     /// The most bytes of one answer, header lines and body together. Calls that bring one may be larger than `body_bytes_max` by twice that.
     keys_answer_bytes_max: u64 = 65_536, "65536";
     /// How long a key is remembered, from the last change of its record.

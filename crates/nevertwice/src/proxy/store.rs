@@ -48,7 +48,8 @@ pub(super) fn open(config: &ProxyConfig, runtime: &Runtime) -> Result<Opened, Pr
     check(data, &known)?;
     let options = KeyStoreOptions {
         records_max: config.store.records_max,
-        bodies_bytes_max: config.store.answers_bytes_max,
+        answers_bytes_max: config.store.answers_bytes_max,
+        of_one: config.store.of_one(),
         answer_bytes_max: config.store.answer_bytes_max,
         ..KeyStoreOptions::default()
     };

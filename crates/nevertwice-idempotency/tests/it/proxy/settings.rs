@@ -61,6 +61,7 @@ client_errors_free = true
 store_5xx = true
 stored_bytes_max = 100
 oversize = { spill = 1000 }
+trailers = "keep"
 streams = false
 not_replayed = ["x-once"]
 store_down = "open"
