@@ -13,6 +13,5 @@ mod open;
 
 pub use address::{Address, AddressFault};
 pub use failure::DatabaseFailure;
-#[allow(unused_imports, reason = "the modules beside this one take it from here")]
 pub(crate) use open::on_both;
 pub use open::{Database, DatabaseOptions, Durability};
