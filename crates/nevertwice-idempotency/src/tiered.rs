@@ -32,7 +32,8 @@ impl std::fmt::Debug for TieredStore {
 }
 
 impl TieredStore {
-    /// The two as one. Both must be asked under the same secret, and no other store may be put before the same durable one.
+    /// The two as one. Several processes may share both, or the durable one alone: what a hot store says for certain was in the durable
+    /// one before.
     #[must_use]
     pub fn new(hot: Arc<dyn KeyStore>, durable: Arc<dyn KeyStore>) -> Self {
         Self { hot, durable }

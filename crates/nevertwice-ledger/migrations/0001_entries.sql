@@ -9,16 +9,20 @@ CREATE TABLE nevertwice_shards (
     epoch BIGINT NOT NULL,
     -- The seq of the last entry; 0 before the first.
     last_seq BIGINT NOT NULL,
-    -- Who writes, for people; none if nobody does.
-    writer TEXT,
+    -- For how long a key is remembered after its entry, in milliseconds; 0 before the first.
+    retention_ms BIGINT NOT NULL,
+    -- Who writes: the id of the place that decides.
+    writer TEXT NOT NULL,
     -- Until when nobody else may, in milliseconds since 1970.
     lease_expires_at BIGINT NOT NULL,
-    -- Why nothing is written any more, as a code; none while all is well.
-    stopped TEXT,
-    -- At which entry.
-    stopped_epoch BIGINT,
-    stopped_seq BIGINT,
-    stopped_at BIGINT
+    -- Why nothing is written any more, for people; none while all is well.
+    stopped TEXT
+);
+
+-- How far each deciding place was read, so that a restart need not begin at its oldest entry.
+CREATE TABLE nevertwice_sources (
+    source TEXT NOT NULL PRIMARY KEY,
+    mark TEXT NOT NULL
 );
 
 -- The record itself: the bytes are those of the journal, and never change.

@@ -7,6 +7,10 @@
 //! - `connection`: one of a service's own connections, for rows of ours within its transaction.
 //! - `notes`: what is noted of a database once and compared at each start.
 //! - `migrations`: the tables, the same in both.
+//! - `truth`: entries and intents, and the fence that lets one writer add to them.
+//! - [`LedgerWriter`]: follows a deciding place and writes what is durable there.
+//! - [`Ledgered`]: a backend whose "yes" can wait for that.
+//! - [`rebuild`]: a state out of the ledger's entries.
 //!
 //! What this crate never does: hold a business rule, keep an amount in a float, import a backend that makes entries, or write a
 //! password anywhere.
@@ -14,10 +18,18 @@
 mod connection;
 mod database;
 pub mod keys;
+mod ledgered;
 mod migrations;
 mod notes;
 pub mod outbox;
 pub mod publisher;
+mod rebuild;
+mod truth;
+mod writer;
 
 pub use connection::SqlDatabase;
 pub use database::{Address, AddressFault, Database, DatabaseFailure, DatabaseOptions, Durability};
+pub use ledgered::{Ledgered, LedgeredOptions};
+pub use rebuild::{RebuildFailure, rebuild};
+pub use truth::LedgerEntry;
+pub use writer::{LedgerWriter, Now, Watermarks, WriterOptions};

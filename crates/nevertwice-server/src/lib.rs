@@ -35,6 +35,8 @@ mod hosts;
 mod in_process;
 mod intent;
 mod key_records;
+#[cfg(feature = "ledger")]
+mod ledger;
 mod limits;
 mod local;
 mod machine;
@@ -76,6 +78,8 @@ pub use explain::{Known, explain};
 #[cfg(feature = "stepped")]
 pub use in_process::{InProcess, Sweeper};
 pub use key_records::{KeyParts, LocalKeys};
+#[cfg(feature = "ledger")]
+pub use ledger::{LocalLedger, migrate_ledger};
 pub use limits::SteadyClock;
 pub use local::{open_local, open_standby};
 pub use machine::{DiskSpace, Machine, Readings, ThisMachine};

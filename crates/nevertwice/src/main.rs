@@ -15,6 +15,7 @@ mod journal;
 mod key;
 mod key_record;
 mod manual;
+mod migrate;
 mod output;
 mod promote;
 mod proxy;
@@ -50,6 +51,8 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Runs the server until it is told to stop (SIGINT or SIGTERM).
     Serve(serve::Arguments),
+    /// Makes the tables of the ledger, or brings them to this version; the server does so by itself at its start.
+    Migrate(migrate::MigrateArgs),
     /// Recomputes every invariant and the state hash from the journal of a stopped or copied data folder.
     Verify(verify::VerifyArgs),
     /// Looks at the journal of a stopped or copied data folder.
@@ -98,6 +101,7 @@ enum Command {
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Serve(arguments) => return serve::run(&arguments),
+        Command::Migrate(arguments) => return migrate::run(&arguments),
         Command::Standby(arguments) => return standby::run(&arguments),
         Command::Proxy(arguments) => return proxy::run(&arguments),
         Command::Demo(arguments) => arguments.run(),

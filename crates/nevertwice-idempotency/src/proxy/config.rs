@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::error::ProxyError;
 use super::routes_config::RouteConfig;
-use super::store_address::StoreAddress;
+use super::store_url::StoreUrl;
 use super::upstream_url::UpstreamUrl;
 use crate::{MemoryBounds, StoreLimits};
 
@@ -80,8 +80,9 @@ impl Default for Bodies {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreConfig {
-    /// The address of a database that several proxies may share, for whoever opens the store: `sqlite:PATH` or `postgres://…`.
-    pub address: Option<StoreAddress>,
+    /// The database that keeps keys, for whoever opens the store: `sqlite:PATH` or `postgres://…`. They are kept in `data`, or in memory, if
+    /// absent.
+    pub url: Option<StoreUrl>,
     /// The file with the password for it.
     pub password_file: Option<PathBuf>,
     /// The most keys that are remembered.
@@ -108,7 +109,7 @@ impl Default for StoreConfig {
     fn default() -> Self {
         let (bounds, limits) = (MemoryBounds::default(), StoreLimits::default());
         Self {
-            address: None,
+            url: None,
             password_file: None,
             records_max: bounds.records_max,
             answers_bytes_max: bounds.answers_bytes_max,
@@ -303,11 +304,11 @@ impl ProxyConfig {
         if self.tls_certificate.is_some() != self.tls_key.is_some() {
             wrong.push("one of `tls_certificate` and `tls_key` came without the other".to_owned());
         }
-        if self.store.address.is_some() && self.data.is_some() {
-            wrong.push("`store.address` and `data` are two stores: name one of them".to_owned());
+        if self.store.url.is_some() && self.data.is_some() {
+            wrong.push("`data` and `store.url` both say where keys are kept: name one of them".to_owned());
         }
-        if self.store.password_file.is_some() && self.store.address.is_none() {
-            wrong.push("`store.password_file` came without `store.address`".to_owned());
+        if self.store.password_file.is_some() && self.store.url.is_none() {
+            wrong.push("`store.password_file` came without `store.url`".to_owned());
         }
         if self.previous_secret_file.is_some() && self.secret_file.is_none() {
             wrong.push("`previous_secret_file` came without `secret_file`".to_owned());

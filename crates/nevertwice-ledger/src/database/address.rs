@@ -53,6 +53,15 @@ impl Address {
         }
     }
 
+    /// Whether a text that may be an address has a password in it: such a one does not belong where others can read it.
+    #[must_use]
+    pub fn has_password(text: &str) -> bool {
+        let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+        let (authority, after) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        let user = authority.rsplit_once('@').map(|(user, _)| user);
+        user.is_some_and(|user| user.contains(':')) || after.contains("password=")
+    }
+
     /// The same with that password, which came from a file or from the environment. A SQLite file has none.
     #[must_use]
     pub fn with_password(self, password: &str) -> Address {

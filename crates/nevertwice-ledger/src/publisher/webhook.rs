@@ -72,7 +72,7 @@ mod tests {
     fn it_signs_as_the_scheme_shows() {
         let secret: WebhookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".parse().expect("it is a secret");
         let signature = secret.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", br#"{"test": 2432232314}"#);
-        assert_eq!(signature, "v1,g0hM9SsE+OTPJTGt/tmKtSyHlE3uFvjlVsStLx8zdJM=");
+        assert_eq!(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
     }
 
     #[test]

@@ -39,6 +39,18 @@ fn an_address_never_shows_its_password() {
     }
 }
 
+#[test]
+fn a_password_in_an_address_is_seen() {
+    for (text, has_one) in [
+        ("postgres://me:s3cret@db.example/ledger", true),
+        ("postgres://me@db.example/ledger?password=s3cret", true),
+        ("postgres://me@db.example:5432/ledger?host=/run:me@x", false),
+        ("sqlite:/var/lib/a:b@c.db", false),
+    ] {
+        assert_eq!(Address::has_password(text), has_one, "{text}");
+    }
+}
+
 #[tokio::test]
 async fn a_database_that_is_not_there_is_told_as_such() {
     let options = DatabaseOptions { connect_ms: 500, ..DatabaseOptions::default() };

@@ -111,8 +111,20 @@ settings! {
     otlp_flush_ms: u64 = 1_000, "1000";
     /// How long the collector may take for an answer.
     otlp_timeout_ms: u64 = 5_000, "5000";
-    /// When "yes" is said: `journaled` (fsynced on this node), `decided` (held in memory, lost with the process), or `replicated` (fsynced here and on `replicas_min` standbys).
+    /// When "yes" is said: `journaled` (fsynced on this node), `decided` (held in memory, lost with the process), `replicated` (fsynced here and on `replicas_min` standbys), or `ledgered` (committed in the `ledger`).
     level: Level = Level::Journaled, "journaled";
+    /// The database that every entry is written to: `sqlite:PATH` or `postgres://USER@HOST/NAME`. Its tables are made at the start. If absent, there is no ledger. A password in it is never logged.
+    ledger: Option<Secret> = None, "";
+    /// The file with the password of that database, which is read at the start.
+    ledger_password_file: Option<PathBuf> = None, "";
+    /// How long an answer waits for the ledger before it is told that its outcome is unknown; at most `answer_deadline_ms`.
+    ledger_wait_ms: u64 = 5_000, "5000";
+    /// How far the ledger may be behind: beyond that nothing is decided until it has caught up. Less than `retention_ms`.
+    ledger_lag_ms_max: u64 = 60_000, "60000";
+    /// The most connections to the ledger's database.
+    ledger_connections_max: u32 = 4, "4";
+    /// How long a statement may take in the ledger's database.
+    ledger_statement_ms: u64 = 30_000, "30000";
     /// How many standbys, each with a name of its own, have to confirm before something is `replicated`. 0: that level is not offered.
     replicas_min: usize = 0, "0";
     /// How long an answer waits for their confirmation before it is told that its outcome is unknown; at most `answer_deadline_ms`.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use nevertwice_api::ErrorCode;
-use nevertwice_idempotency::proxy::{Proxy, ProxyConfig, ProxyError, ProxyParts, StoreAddress, TlsNow, UpstreamUrl};
+use nevertwice_idempotency::proxy::{Proxy, ProxyConfig, ProxyError, ProxyParts, StoreUrl, TlsNow, UpstreamUrl};
 use nevertwice_server::{Metrics as ServerMetrics, Reloader, TlsFiles};
 use tokio::net::TcpListener;
 use tokio::time::{MissedTickBehavior, interval};
@@ -43,8 +43,8 @@ pub(crate) struct ProxyArgs {
     data: Option<PathBuf>,
     /// A database of keys that several proxies may share: `sqlite:PATH` or `postgres://USER@HOST/NAME`. Its password is taken from
     /// `store.password_file` or from the environment, `PGPASSWORD`.
-    #[arg(long, value_name = "ADDRESS")]
-    store: Option<StoreAddress>,
+    #[arg(long, value_name = "URL", value_parser = |text: &str| Ok::<_, std::convert::Infallible>(StoreUrl::new(text)))]
+    store: Option<StoreUrl>,
     /// A TOML file with settings.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -66,7 +66,7 @@ impl ProxyArgs {
         config.listen = self.listen.unwrap_or(config.listen);
         config.admin = self.admin.or(config.admin);
         config.data = self.data.clone().or(config.data);
-        config.store.address = self.store.clone().or(config.store.address);
+        config.store.url = self.store.clone().or(config.store.url);
         config.secret_file = self.secret_file.clone().or(config.secret_file);
         config.log = self.log.clone().unwrap_or(config.log);
         config.check()?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nevertwice_api::ErrorCode;
 use nevertwice_idempotency::Secrets;
-use nevertwice_idempotency::proxy::{ProxyConfig, ProxyError, StoreAddress};
+use nevertwice_idempotency::proxy::{ProxyConfig, ProxyError, StoreUrl};
 use nevertwice_ledger::keys::{SqlKeyOptions, SqlKeyStore};
 use nevertwice_ledger::{Address, Database, DatabaseFailure, DatabaseOptions};
 
@@ -15,9 +15,9 @@ use crate::database;
 const NOTE: &str = "proxy-secret";
 
 /// Opens the store at an address, and makes its tables if they are not there.
-pub(super) async fn open(config: &ProxyConfig, address: &StoreAddress, secrets: Secrets) -> Result<Opened, ProxyError> {
+pub(super) async fn open(config: &ProxyConfig, url: &StoreUrl, secrets: Secrets) -> Result<Opened, ProxyError> {
     let address =
-        database::address("store.address", address.as_str(), config.store.password_file.as_deref()).map_err(ProxyError::configuration)?;
+        database::address("store.url", url.reveal(), config.store.password_file.as_deref()).map_err(ProxyError::configuration)?;
     let refuse = |failure: DatabaseFailure| ProxyError {
         code: match failure {
             DatabaseFailure::TooNew { .. } => ErrorCode::DataTooNew,

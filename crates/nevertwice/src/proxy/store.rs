@@ -34,8 +34,8 @@ pub(super) fn open(config: &ProxyConfig, runtime: &Runtime) -> Result<Opened, Pr
             ))
         })
     };
-    if let Some(address) = &config.store.address {
-        return runtime.block_on(database::open(config, address, known("store.address")?));
+    if let Some(url) = &config.store.url {
+        return runtime.block_on(database::open(config, url, known("store.url")?));
     }
     let Some(data) = &config.data else {
         return Ok(Opened { store: Arc::new(MemoryStore::new(config.store.memory_bounds())), secrets });

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use nevertwice_idempotency::proxy::StoreAddress;
+use nevertwice_idempotency::proxy::StoreUrl;
 use nevertwice_ledger::Address;
 use nevertwice_ledger::publisher::{PublisherOptions, WebhookSecret};
 use nevertwice_server::Poster;
@@ -27,7 +27,7 @@ const NAME_BYTES_MAX: usize = 128;
 #[serde(default, deny_unknown_fields)]
 pub(super) struct PublishSettings {
     /// The database: `sqlite:PATH` or `postgres://…`.
-    address: Option<StoreAddress>,
+    address: Option<StoreUrl>,
     /// The file with the password for it.
     password_file: Option<PathBuf>,
     /// How often it is looked for new messages.
@@ -122,7 +122,7 @@ impl PublishSettings {
 
     /// Where the database is.
     pub(super) fn address(&self) -> Result<Address, String> {
-        let address = self.address.as_ref().map_or("", StoreAddress::as_str);
+        let address = self.address.as_ref().map_or("", StoreUrl::reveal);
         database::address("address", address, self.password_file.as_deref())
     }
 

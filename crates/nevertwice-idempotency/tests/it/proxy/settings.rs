@@ -84,7 +84,7 @@ async fn nonsense_is_refused_and_named() {
         (format!("{UPSTREAM}requests_max = 0"), "`requests_max`"),
         (format!("{UPSTREAM}tls_key = \"a\""), "`tls_certificate`"),
         (format!("{UPSTREAM}previous_secret_file = \"a\""), "`previous_secret_file`"),
-        (format!("{UPSTREAM}data = \"a\"\n[store]\naddress = \"sqlite:b\""), "two stores"),
+        (format!("{UPSTREAM}data = \"a\"\n[store]\nurl = \"sqlite:b\""), "both say where keys are kept"),
         (format!("{UPSTREAM}[store]\npassword_file = \"a\""), "`store.password_file`"),
         (format!("{UPSTREAM}trusted_proxies = \"nobody\""), "neither an address"),
         (format!("{UPSTREAM}identity = {{ header = {{ principal = \"x-user\" }} }}"), "`trusted_proxies` names nobody"),
