@@ -102,7 +102,9 @@ impl fmt::Display for AddressError {
             Self::Scheme => "an address of Redis begins with redis://, rediss://, redis+cluster:// or rediss+cluster://",
             Self::Hosts => "an address of Redis names one host, HOST:PORT, or for a cluster several with commas between them",
             Self::DatabaseOfCluster => "a cluster has one database alone: leave out what follows the host",
-            Self::Unreadable => "the address of Redis can't be read: write redis://USER:PASSWORD@HOST:PORT/DATABASE, with %XX for special signs",
+            Self::Unreadable => {
+                "the address of Redis can't be read: write redis://USER:PASSWORD@HOST:PORT/DATABASE, with %XX for special signs"
+            }
         })
     }
 }

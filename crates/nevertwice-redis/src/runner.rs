@@ -78,8 +78,7 @@ impl Runner {
             self.counts.unknown.fetch_add(again.len() as u64, Ordering::Relaxed);
             let scripts = distinct(again.iter().map(|&index| calls[index].script));
             let loads = scripts.iter().map(|script| load(script));
-            let commands: Vec<Cmd> =
-                loads.chain(again.iter().map(|&index| calls[index].by_hash())).chain(tail.iter().cloned()).collect();
+            let commands: Vec<Cmd> = loads.chain(again.iter().map(|&index| calls[index].by_hash())).chain(tail.iter().cloned()).collect();
             let mut second = self.link.send(&commands).await?;
             tail_replies = second.split_off(scripts.len() + again.len());
             for (index, reply) in again.into_iter().zip(second.drain(scripts.len()..)) {

@@ -7,9 +7,9 @@ use nevertwice_api::Failure;
 use redis::{Cmd, Value};
 
 use super::redis_backend::{failure_of_link, failure_of_server, unexpected};
-use crate::shard::{self, ADOPT_PLACE};
 use crate::script::Call;
 use crate::server_facts::ServerFacts;
+use crate::shard::{self, ADOPT_PLACE};
 use crate::{Runner, keys};
 
 /// Where this process decides.

@@ -3,9 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use nevertwice_api::{
-    Answer, Backend, BackendStatus, BoxFuture, Failure, Health, Level, Levels, Reading, Request,
-};
+use nevertwice_api::{Answer, Backend, BackendStatus, BoxFuture, Failure, Health, Level, Levels, Reading, Request};
 use nevertwice_core::{Position, Query, ShardId, StateHash};
 use tokio::sync::{mpsc, oneshot};
 

@@ -19,6 +19,5 @@ mod replies;
 mod store;
 mod sweep;
 
-
 pub use open::{OpenError, RedisKeyStore};
 pub use options::RedisKeyOptions;

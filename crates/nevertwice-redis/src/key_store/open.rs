@@ -69,12 +69,7 @@ impl RedisKeyStore {
         Self::open_timed(address, options, clock, timing).await
     }
 
-    async fn open_timed(
-        address: Address,
-        options: RedisKeyOptions,
-        clock: Arc<dyn Clock>,
-        timing: Timing,
-    ) -> Result<Self, OpenError> {
+    async fn open_timed(address: Address, options: RedisKeyOptions, clock: Arc<dyn Clock>, timing: Timing) -> Result<Self, OpenError> {
         if options.clock_skew_ms_max <= 0 || options.clock_skew_ms_max > SKEW_MS_MAX {
             return Err(OpenError::Unfit("the clock's distance from the server's must be between 1 ms and one hour".into()));
         }

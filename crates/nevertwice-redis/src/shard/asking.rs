@@ -4,9 +4,7 @@ use nevertwice_core::{Query, ShardId};
 use redis::Cmd;
 
 use super::calls::bytes;
-use super::scripts::{
-    READ_BOOKING_OF, READ_BOOKINGS, READ_HOLDERS, READ_HOLDINGS, READ_INSTRUMENTS, READ_INTENT, READ_QUOTE, READ_SALE,
-};
+use super::scripts::{READ_BOOKING_OF, READ_BOOKINGS, READ_HOLDERS, READ_HOLDINGS, READ_INSTRUMENTS, READ_INTENT, READ_QUOTE, READ_SALE};
 use crate::keys;
 use crate::script::Call;
 

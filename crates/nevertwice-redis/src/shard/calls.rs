@@ -5,9 +5,9 @@ use nevertwice_core::fields::Fields;
 use nevertwice_core::{Action, BookingOwner, Command, Intent, LevelCap, Name, PlaceOrder, Position, ShardId};
 
 use super::scripts::{
-    ADMIT, ADOPT_SHARD, ATTACH_PAYMENT, BEGIN_PAYMENT, CONFIRM_PAYMENT, EXPIRE_HOLDS, EXPIRE_INTENT, FREEZE, LIST_INSTRUMENT, LOAD_CANDIDATES,
-    OPEN_ACCOUNT, OPEN_MARKET, OPEN_SALE, PAY_HOLDERS, PLACE_ORDER, RELEASE_BOOKING, REPRICE, SET_CAPS, SET_MODE, SET_SALE_OPEN,
-    SETTLE_INSTRUMENT, UNFREEZE,
+    ADMIT, ADOPT_SHARD, ATTACH_PAYMENT, BEGIN_PAYMENT, CONFIRM_PAYMENT, EXPIRE_HOLDS, EXPIRE_INTENT, FREEZE, LIST_INSTRUMENT,
+    LOAD_CANDIDATES, OPEN_ACCOUNT, OPEN_MARKET, OPEN_SALE, PAY_HOLDERS, PLACE_ORDER, RELEASE_BOOKING, REPRICE, SET_CAPS, SET_MODE,
+    SET_SALE_OPEN, SETTLE_INSTRUMENT, UNFREEZE,
 };
 use crate::keys;
 use crate::script::{Call, Script};
@@ -65,9 +65,7 @@ pub(crate) fn adopt_shard(shard: &ShardId, epoch: u32) -> Call {
 /// The script of an action, and its own arguments.
 fn action(action: &Action) -> (&'static Script, Vec<Vec<u8>>) {
     match action {
-        Action::OpenMarket(it) => {
-            (&OPEN_MARKET, vec![parts(&[&it.decimals, &it.fee_bps, &it.limits, &it.mode, &it.retention_ms])])
-        }
+        Action::OpenMarket(it) => (&OPEN_MARKET, vec![parts(&[&it.decimals, &it.fee_bps, &it.limits, &it.mode, &it.retention_ms])]),
         Action::ListInstrument(it) => (&LIST_INSTRUMENT, vec![name(&it.instrument), parts(&[&it.base, &it.slope])]),
         Action::OpenAccount(it) => (&OPEN_ACCOUNT, vec![name(&it.account), parts(&[&it.class, &it.opening_balance])]),
         Action::PlaceOrder(it) => (&PLACE_ORDER, vec![name(&it.account), name(&it.instrument), order(it)]),
@@ -87,9 +85,7 @@ fn action(action: &Action) -> (&'static Script, Vec<Vec<u8>>) {
             (&ADMIT, vec![bytes(&it.candidate), email, name(&it.level)])
         }
         Action::BeginPayment(it) => (&BEGIN_PAYMENT, vec![bytes(&it.booking)]),
-        Action::AttachPayment(it) => {
-            (&ATTACH_PAYMENT, vec![bytes(&it.booking), it.payment.as_str().into(), it.url.as_str().into()])
-        }
+        Action::AttachPayment(it) => (&ATTACH_PAYMENT, vec![bytes(&it.booking), it.payment.as_str().into(), it.url.as_str().into()]),
         Action::ConfirmPayment(it) => (&CONFIRM_PAYMENT, vec![bytes(&it.booking), it.payment.as_str().into()]),
         Action::ReleaseBooking(it) => {
             let (by, owner) = match &it.owner {

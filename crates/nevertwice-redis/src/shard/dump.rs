@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use nevertwice_api::encoding::decode_fields;
 use nevertwice_core::fields::Malformed;
 use nevertwice_core::{
-    AccountRecord, BookingRecord, BookingView, CandidateId, CandidateRecord, HoldingRecord, InstrumentRecord, LevelRecord, MarketRecord, Name,
-    Position, Record, SaleRecord, ShardId, ShardRecord, StateHash,
+    AccountRecord, BookingRecord, BookingView, CandidateId, CandidateRecord, HoldingRecord, InstrumentRecord, LevelRecord, MarketRecord,
+    Name, Position, Record, SaleRecord, ShardId, ShardRecord, StateHash,
 };
 
 use super::fields::{
-    AccountFields, Adoptions, BookingFields, CandidateFields, CountFields, Head, HoldingFields, InstrumentFields, LevelFields, MarketFields,
-    SaleFields,
+    AccountFields, Adoptions, BookingFields, CandidateFields, CountFields, Head, HoldingFields, InstrumentFields, LevelFields,
+    MarketFields, SaleFields,
 };
 use super::reading::head;
 use super::reply::{Odd, intent_record};
@@ -120,18 +120,7 @@ impl Dump {
             [b'B', b'/', booking @ ..] => {
                 let booking = decode_fields::<BookingFields>(value)?.view(decode_fields(booking)?);
                 let BookingView { booking, candidate, level, seat, state, principal, key, hold_expires_at, payment, url } = booking;
-                Record::Booking(BookingRecord {
-                    booking,
-                    candidate,
-                    level,
-                    seat,
-                    state,
-                    principal,
-                    key,
-                    hold_expires_at,
-                    payment,
-                    url,
-                })
+                Record::Booking(BookingRecord { booking, candidate, level, seat, state, principal, key, hold_expires_at, payment, url })
             }
             _ => return Ok(None),
         }))

@@ -17,5 +17,3 @@ pub(crate) use fields::{Adoptions, HEAD_VERSION};
 pub(crate) use reading::{Read, head, read};
 pub(crate) use reply::{Odd, Outcome, adopted, outcome, place};
 pub(crate) use scripts::ADOPT_PLACE;
-#[cfg(test)]
-pub(crate) use scripts::ALL;

@@ -3,8 +3,8 @@
 use nevertwice_api::encoding::decode_fields;
 use nevertwice_core::fields::Fields;
 use nevertwice_core::{
-    AccountView, BookingView, DueHolds, HolderPage, HoldingView, InstrumentPage, InstrumentState, InstrumentView, LevelView, MarketView, Name,
-    Position, Query, Rejection, SaleView, ScanCursor, ShardId, ShardKind, View,
+    AccountView, BookingView, DueHolds, HolderPage, HoldingView, InstrumentPage, InstrumentState, InstrumentView, LevelView, MarketView,
+    Name, Position, Query, Rejection, SaleView, ScanCursor, ShardId, ShardKind, View,
 };
 use redis::Value;
 
@@ -83,9 +83,7 @@ fn show(query: &Query, rest: &[&[u8]]) -> Result<Result<View, Rejection>, Odd> {
             View::Instruments(InstrumentPage { instruments, next })
         }
         (Query::Instrument { .. } | Query::Account { .. }, [_, []]) => return Ok(Err(unknown(query))),
-        (Query::Instrument { instrument }, [_, record]) => {
-            View::Instrument(instrument_view(instrument.clone(), &decode_fields(record)?))
-        }
+        (Query::Instrument { instrument }, [_, record]) => View::Instrument(instrument_view(instrument.clone(), &decode_fields(record)?)),
         (Query::Quote { .. }, [b"quote", figures]) => View::Quote(quote(figures)?),
         (Query::Quote { .. }, [code, detail]) => {
             let code = String::from_utf8_lossy(code);
@@ -152,12 +150,7 @@ fn pairs<R: Fields, T>(rows: &[&[u8]], mut show: impl FnMut(Name, R) -> T) -> Re
     rows.chunks(2).map(row).collect()
 }
 
-fn bookings(
-    cursor: ScanCursor,
-    counts: &[u8],
-    looked_at: &[u8],
-    rows: &[&[u8]],
-) -> Result<(Vec<BookingView>, Option<ScanCursor>), Odd> {
+fn bookings(cursor: ScanCursor, counts: &[u8], looked_at: &[u8], rows: &[&[u8]]) -> Result<(Vec<BookingView>, Option<ScanCursor>), Odd> {
     let counts: CountFields = decode_fields(counts)?;
     let row = |pair: &[&[u8]]| match pair {
         [booking, record] => Ok(decode_fields::<BookingFields>(record)?.view(decode_fields(booking)?)),

@@ -3,4 +3,6 @@
 mod conformance;
 mod given_time;
 mod keys;
+mod lost_and_refused;
 mod runner;
+mod stream;
