@@ -15,6 +15,7 @@
 
 pub mod address;
 mod backend;
+mod catalogue;
 pub mod clock;
 pub mod failure;
 mod key_store;
@@ -28,7 +29,8 @@ mod shard;
 
 pub use address::{Address, AddressError};
 pub use backend::{BackendOpenError, RedisBackend, RedisOptions};
+pub use catalogue::scripts;
 pub use failure::{LinkFailure, ServerRefusal};
-pub use key_store::{OpenError, RedisKeyOptions, RedisKeyStore};
+pub use key_store::{KeyStoreOpenError, RedisKeyOptions, RedisKeyStore};
 pub use link::{Link, LinkOptions};
 pub use runner::{Answers, Runner, RunnerCounts};

@@ -1,6 +1,9 @@
 //! The scripts of keys, and what they take, in the order of their headers.
 
-use crate::script::script;
+use crate::script::{Script, script};
+
+/// All of them.
+pub(crate) static ALL: &[&Script] = &[&REGISTER_KEY, &LOOK_UP_KEY, &COMPLETE_KEY, &RENEW_LEASE, &RELEASE_KEY, &FORGET_KEY];
 
 script! {
     /// Claims a key for one attempt, or tells what is known of it.

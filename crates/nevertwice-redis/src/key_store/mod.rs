@@ -19,5 +19,6 @@ mod replies;
 mod store;
 mod sweep;
 
-pub use open::{OpenError, RedisKeyStore};
+pub(crate) use calls::ALL;
+pub use open::{KeyStoreOpenError, RedisKeyStore};
 pub use options::RedisKeyOptions;

@@ -51,7 +51,7 @@ impl RedisKeyStore {
     /// # Errors
     ///
     /// If the server can't be reached, or is not as the options need it.
-    pub async fn open(address: Address, options: RedisKeyOptions, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+    pub async fn open(address: Address, options: RedisKeyOptions, clock: Arc<dyn Clock>) -> Result<Self, KeyStoreOpenError> {
         // Two clocks may differ from the server's in opposite directions.
         let keep_ms = options.clock_skew_ms_max.saturating_mul(2);
         let timing = Timing { skew_ms_max: options.clock_skew_ms_max, keep_ms, sweep_keep_ms: keep_ms };
@@ -64,19 +64,28 @@ impl RedisKeyStore {
     ///
     /// As [`Self::open`].
     #[cfg(feature = "given-time")]
-    pub async fn open_with_given_time(address: Address, options: RedisKeyOptions, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+    pub async fn open_with_given_time(
+        address: Address,
+        options: RedisKeyOptions,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, KeyStoreOpenError> {
         let timing = Timing { skew_ms_max: -1, keep_ms: GIVEN_TIME_KEEP_MS, sweep_keep_ms: 0 };
         Self::open_timed(address, options, clock, timing).await
     }
 
-    async fn open_timed(address: Address, options: RedisKeyOptions, clock: Arc<dyn Clock>, timing: Timing) -> Result<Self, OpenError> {
+    async fn open_timed(
+        address: Address,
+        options: RedisKeyOptions,
+        clock: Arc<dyn Clock>,
+        timing: Timing,
+    ) -> Result<Self, KeyStoreOpenError> {
         if options.clock_skew_ms_max <= 0 || options.clock_skew_ms_max > SKEW_MS_MAX {
-            return Err(OpenError::Unfit("the clock's distance from the server's must be between 1 ms and one hour".into()));
+            return Err(KeyStoreOpenError::Unfit("the clock's distance from the server's must be between 1 ms and one hour".into()));
         }
         let link = Link::new(address, options.link);
-        let facts = ServerFacts::read(&link).await.map_err(OpenError::Link)?.map_err(OpenError::Refused)?;
+        let facts = ServerFacts::read(&link).await.map_err(KeyStoreOpenError::Link)?.map_err(KeyStoreOpenError::Refused)?;
         if let Some(wrong) = facts.unfit_for(options.level, options.replicas, options.is_fsync_vouched) {
-            return Err(OpenError::Unfit(wrong));
+            return Err(KeyStoreOpenError::Unfit(wrong));
         }
         let mark = marked(&link).await?;
         let gauges = Gauges::default();
@@ -113,22 +122,22 @@ impl Inner {
 }
 
 /// The mark that is there, or a new one.
-async fn marked(link: &Link) -> Result<Mark, OpenError> {
+async fn marked(link: &Link) -> Result<Mark, KeyStoreOpenError> {
     let mut chance = [0; 16];
-    getrandom::fill(&mut chance).map_err(|error| OpenError::Unfit(format!("the system gives no random numbers: {error}")))?;
-    let replies = link.send(&[Mark::new(chance).put(), Mark::look()]).await.map_err(OpenError::Link)?;
+    getrandom::fill(&mut chance).map_err(|error| KeyStoreOpenError::Unfit(format!("the system gives no random numbers: {error}")))?;
+    let replies = link.send(&[Mark::new(chance).put(), Mark::look()]).await.map_err(KeyStoreOpenError::Link)?;
     if let Some(Err(error)) = replies.first() {
-        return Err(OpenError::Refused(ServerRefusal::of(error)));
+        return Err(KeyStoreOpenError::Refused(ServerRefusal::of(error)));
     }
     if matches!(replies.first(), Some(Ok(Value::Okay))) {
         tracing::info!(address = %link.address(), "the server holds no keys yet, or has lost those that it held");
     }
-    replies.last().and_then(Mark::found).ok_or_else(|| OpenError::Unfit("the mark of the store could not be read".into()))
+    replies.last().and_then(Mark::found).ok_or_else(|| KeyStoreOpenError::Unfit("the mark of the store could not be read".into()))
 }
 
 /// Why a store can't be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OpenError {
+pub enum KeyStoreOpenError {
     /// The server does not answer.
     Link(LinkFailure),
     /// It refuses what is asked at the start.
@@ -137,7 +146,7 @@ pub enum OpenError {
     Unfit(String),
 }
 
-impl fmt::Display for OpenError {
+impl fmt::Display for KeyStoreOpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Link(failure) => failure.fmt(f),
@@ -147,4 +156,4 @@ impl fmt::Display for OpenError {
     }
 }
 
-impl std::error::Error for OpenError {}
+impl std::error::Error for KeyStoreOpenError {}

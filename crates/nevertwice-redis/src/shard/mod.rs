@@ -17,3 +17,4 @@ pub(crate) use fields::{Adoptions, HEAD_VERSION};
 pub(crate) use reading::{Read, head, read};
 pub(crate) use reply::{Odd, Outcome, adopted, outcome, place};
 pub(crate) use scripts::ADOPT_PLACE;
+pub(crate) use scripts::ALL;

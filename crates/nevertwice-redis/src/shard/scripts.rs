@@ -18,7 +18,6 @@ macro_rules! scripts {
         )*
 
         /// All of them.
-        #[cfg(test)]
         pub(crate) static ALL: &[&Script] = &[$(&$name),*];
     };
 }
@@ -55,30 +54,4 @@ scripts! {
     EXPIRE_INTENT = "expire_intent", INTENT, ["call", "asked"];
     ADOPT_SHARD = "adopt_shard", RECORDS, ["epoch"];
     ADOPT_PLACE = "adopt_place", &["place"], ["timeline"];
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The names that a section of a script's header declares.
-    fn declared<'a>(text: &'a str, section: &str) -> Vec<&'a str> {
-        let begin = format!("-- {section}:");
-        let lines = text.lines().skip_while(|line| !line.starts_with(&begin)).skip(1).take_while(|line| line.starts_with("--   "));
-        lines.filter_map(|line| line.strip_prefix("--   ")?.split_once(": ")).map(|(name, _)| name).collect()
-    }
-
-    #[test]
-    fn what_a_script_is_called_with_is_what_its_header_says() {
-        for script in ALL {
-            assert_eq!(declared(script.text(), "KEYS"), script.keys(), "the keys of {}", script.name());
-            assert_eq!(declared(script.text(), "ARGV"), script.args(), "the arguments of {}", script.name());
-        }
-    }
-
-    #[test]
-    fn a_script_that_changed_is_seen() {
-        let lines: Vec<String> = ALL.iter().map(|script| format!("{} {}", script.sha(), script.name())).collect();
-        insta::assert_snapshot!(lines.join("\n"));
-    }
 }

@@ -5,4 +5,5 @@ mod given_time;
 mod keys;
 mod lost_and_refused;
 mod runner;
+mod sent;
 mod stream;
