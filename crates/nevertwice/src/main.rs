@@ -13,6 +13,7 @@ mod explain;
 mod journal;
 mod key;
 mod key_record;
+mod keys_opened;
 mod manual;
 mod output;
 mod promote;

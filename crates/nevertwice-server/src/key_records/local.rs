@@ -14,7 +14,7 @@ use crate::config::{Config, KeysStore};
 use crate::error::StartError;
 use crate::secret_file::SecretFile;
 
-const FILE: SecretFile = SecretFile {
+pub(super) const FILE: SecretFile = SecretFile {
     name: "secret of keys",
     setting: "keys_secret_file",
     data_setting: "data",
@@ -35,7 +35,7 @@ impl std::fmt::Debug for LocalKeys {
 }
 
 impl LocalKeys {
-    /// Opens the store that the configuration names; none where it wants keys in memory. It blocks.
+    /// Opens the store that the configuration names; none where it wants keys elsewhere. It blocks.
     ///
     /// Another secret than the one with which the folder was made is refused: no key would be known under it, and what was carried
     /// out would run again.
@@ -44,7 +44,7 @@ impl LocalKeys {
     /// If the folder or the secret can't be used, or don't belong together.
     pub fn open(config: &Config, clock: Arc<dyn Clock>) -> Result<Option<Self>, StartError> {
         match config.keys_store {
-            KeysStore::Memory => return Ok(None),
+            KeysStore::Memory | KeysStore::Redis(_) => return Ok(None),
             KeysStore::Local => {}
         }
         let (data, path) = (config.keys_path(), config.keys_secret_path());
@@ -68,7 +68,7 @@ impl LocalKeys {
         Ok(Some(Self { store: Arc::new(store), secret }))
     }
 
-    /// Whether a start would take the secret that is there, or make one. Nothing is written. None where keys are in memory.
+    /// Whether a start would take the secret that is there, or make one. Nothing is written. None where keys are elsewhere.
     ///
     /// # Errors
     /// If a start would refuse it.

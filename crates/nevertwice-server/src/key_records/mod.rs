@@ -6,9 +6,11 @@
 mod local;
 mod name;
 mod open;
+mod secret;
 mod store;
 
 pub use local::LocalKeys;
 pub(crate) use name::{KeyName, KeyScope};
 pub use open::KeyParts;
+pub use secret::SharedKeysSecret;
 pub(crate) use store::KeyRecords;

@@ -6,6 +6,7 @@
 mod admin;
 mod command;
 mod metrics;
+mod redis_store;
 mod store;
 
 pub(crate) use command::{ProxyArgs, run};

@@ -1,4 +1,4 @@
-//! Where keys are kept: in a folder, or in memory.
+//! Where keys are kept: on a Redis server, in a folder, or in memory.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write as _};
@@ -11,6 +11,9 @@ use nevertwice_idempotency::{MemoryStore, Secrets};
 use nevertwice_local::clock::SystemClock;
 use nevertwice_local::storage::FileStorage;
 use nevertwice_local::{KeyStoreOptions, LocalKeyStore};
+use tokio::runtime::Runtime;
+
+use super::redis_store;
 
 /// What tells in the folder with which secret its keys were named, without telling the secret.
 const NOTE: &str = "proxy-secret.check";
@@ -21,17 +24,23 @@ pub(super) struct Opened {
     pub(super) secrets: Option<Secrets>,
 }
 
-/// Opens the store that the settings name. It blocks.
-pub(super) fn open(config: &ProxyConfig) -> Result<Opened, ProxyError> {
+/// Opens the store that the settings name. It blocks. A connection that it makes lives on the runtime.
+pub(super) fn open(config: &ProxyConfig, runtime: &Runtime) -> Result<Opened, ProxyError> {
     let secrets = config.secrets()?;
+    let without_secret = |setting: &str| {
+        ProxyError::configuration(format!(
+            "`{setting}` came without `secret_file`: keys that outlive this process need a secret that does; make one by `openssl rand -hex 32`"
+        ))
+    };
+    if let Some(url) = &config.store.url {
+        let known = secrets.ok_or_else(|| without_secret("store.url"))?;
+        let store = runtime.block_on(redis_store::open(config, url, &known))?;
+        return Ok(Opened { store: Arc::new(store), secrets: Some(known) });
+    }
     let Some(data) = &config.data else {
         return Ok(Opened { store: Arc::new(MemoryStore::new(config.store.memory_bounds())), secrets });
     };
-    let Some(known) = secrets else {
-        return Err(ProxyError::configuration(
-            "`data` came without `secret_file`: keys that outlive this process need a secret that does; make one by `openssl rand -hex 32`",
-        ));
-    };
+    let known = secrets.ok_or_else(|| without_secret("data"))?;
     let storage = FileStorage::create(data).map_err(|error| ProxyError {
         code: ErrorCode::DataFolderInvalid,
         detail: format!("{} can't be used: {error}. Nothing was started. Name a folder that can be made and written.", data.display()),
