@@ -62,8 +62,8 @@ mod request_body;
 mod routes;
 mod run;
 mod tee;
-mod timers;
 mod tiered;
+mod timers;
 
 pub use agreement::Warning;
 pub use body::KeysBody;

@@ -131,6 +131,17 @@ impl SecretFile {
         }
     }
 
+    /// Reads the secret that several processes share, and makes none: each would make another.
+    pub(crate) fn load_shared(&self, path: &Path) -> Result<[u8; 32], StartError> {
+        match File::open(path) {
+            Ok(file) => self.load(path, file),
+            Err(error) => Err(self.refuse(
+                path,
+                format!("can't be opened: {error}. Make one by `openssl rand -hex 32`, and give it to every process that shares the keys"),
+            )),
+        }
+    }
+
     /// Writes down in a data folder what [`SecretFile::check`] compares with from then on, unless it is there. It appears whole or
     /// not at all: a half of it would be taken for another secret's. The folder belongs to this process.
     pub(crate) fn note(&self, path: &Path, data: &Path, secret: &[u8; 32]) -> Result<(), StartError> {

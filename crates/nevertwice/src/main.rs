@@ -14,6 +14,7 @@ mod explain;
 mod journal;
 mod key;
 mod key_record;
+mod keys_opened;
 mod manual;
 mod migrate;
 mod output;

@@ -16,6 +16,12 @@ impl StoreUrl {
         Self(text.into())
     }
 
+    /// What stands before its first colon.
+    #[must_use]
+    pub fn scheme(&self) -> &str {
+        self.0.split(':').next().unwrap_or_default()
+    }
+
     /// The text. Whoever asks for it sees to it that it goes nowhere else.
     #[must_use]
     pub fn reveal(&self) -> &str {

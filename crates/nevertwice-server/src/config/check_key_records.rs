@@ -1,5 +1,7 @@
 //! What is refused of the settings of keys' records: what could not work together.
 
+use nevertwice_api::Level;
+
 use super::{Config, KeysStore};
 
 impl Config {
@@ -12,6 +14,19 @@ impl Config {
         refuse(
             self.keys_store == KeysStore::Local && self.keys_secret_file.is_none() && self.data.file_name().is_none(),
             "`data` has no name to put `-keys.key` behind, so `keys_secret_file` must say where that file is",
+        );
+        let is_shared = matches!(self.keys_store, KeysStore::Redis(_));
+        refuse(
+            is_shared && self.keys_secret_file.is_none(),
+            "`keys_store` names a server, so `keys_secret_file` must name the file with the secret: the same for all who share the keys",
+        );
+        refuse(
+            !is_shared && (self.keys_level != Level::Decided || self.keys_replicas > 0 || self.keys_fsync_vouched),
+            "`keys_level`, `keys_replicas` and `keys_fsync_vouched` are about a Redis server, and `keys_store` names none",
+        );
+        refuse(
+            self.keys_replicas > 64 || self.keys_replicas_wait_ms < 1 || self.keys_replicas_wait_ms > self.answer_deadline_ms,
+            "`keys_replicas` must be at most 64, and `keys_replicas_wait_ms` from 1 to `answer_deadline_ms`",
         );
         refuse(
             self.keys_store == KeysStore::Memory && self.keys_previous_secret_file.is_some(),

@@ -16,7 +16,7 @@ use crate::config::{Config, KeysStore};
 use crate::error::StartError;
 use crate::secret_file::{Noted, SecretFile};
 
-const FILE: SecretFile = SecretFile {
+pub(super) const FILE: SecretFile = SecretFile {
     name: "secret of keys",
     setting: "keys_secret_file",
     data_setting: "data",
@@ -25,12 +25,13 @@ const FILE: SecretFile = SecretFile {
 };
 
 /// The file with the secret before it.
-struct PreviousFile(SecretFile);
+pub(super) struct PreviousFile(SecretFile);
 
-const PREVIOUS: PreviousFile = PreviousFile(SecretFile { name: "previous secret of keys", setting: "keys_previous_secret_file", ..FILE });
+pub(super) const PREVIOUS: PreviousFile =
+    PreviousFile(SecretFile { name: "previous secret of keys", setting: "keys_previous_secret_file", ..FILE });
 
 impl PreviousFile {
-    fn load_if_named(&self, config: &Config) -> Result<Option<[u8; 32]>, StartError> {
+    pub(super) fn load_if_named(&self, config: &Config) -> Result<Option<[u8; 32]>, StartError> {
         config.keys_previous_secret_file.as_deref().map(|path| self.0.load_existing(path)).transpose()
     }
 
@@ -57,7 +58,7 @@ impl std::fmt::Debug for LocalKeys {
 }
 
 impl LocalKeys {
-    /// Opens the store that the configuration names; none where it wants keys in memory. It blocks.
+    /// Opens the store that the configuration names; none where it wants keys elsewhere. It blocks.
     ///
     /// Another secret than the one with which the folder was made is refused: no key would be known under it, and what was carried
     /// out would run again.
@@ -65,8 +66,8 @@ impl LocalKeys {
     /// # Errors
     /// If the folder or the secret can't be used, or don't belong together.
     pub fn open(config: &Config, clock: Arc<dyn Clock>) -> Result<Option<Self>, StartError> {
-        match config.keys_store {
-            KeysStore::Memory => return Ok(None),
+        match &config.keys_store {
+            KeysStore::Memory | KeysStore::Redis(_) => return Ok(None),
             KeysStore::Local => {}
         }
         let (data, path) = (config.keys_path(), config.keys_secret_path());
@@ -94,7 +95,7 @@ impl LocalKeys {
         Ok(Some(Self { store: Arc::new(store), secret, previous_secret: previous }))
     }
 
-    /// Whether a start would take the secret that is there, or make one. Nothing is written. None where keys are in memory.
+    /// Whether a start would take the secret that is there, or make one. Nothing is written. None where keys are elsewhere.
     ///
     /// # Errors
     /// If a start would refuse it.

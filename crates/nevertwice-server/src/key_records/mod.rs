@@ -7,9 +7,11 @@ mod changing;
 mod local;
 mod name;
 mod open;
+mod secret;
 mod store;
 
 pub use local::LocalKeys;
 pub(crate) use name::{KeyName, KeyScope};
 pub use open::KeyParts;
+pub use secret::SharedKeysSecret;
 pub(crate) use store::KeyRecords;

@@ -81,7 +81,11 @@ fn nonsense_is_refused_and_named() {
         ("jwt_issuer = \"a\"\njwt_algorithms = \"HS256\"\njwt_jwks_file = \"k\"", "none that uses them"),
         ("jwt_issuer = \"a\"\njwt_algorithms = \"HS256\"", "set `jwt_secret_file`"),
         // Each fine by itself, and unsafe together.
-        ("keys_store = \"redis\"", "redis"),
+        ("keys_store = \"redis\"", "redis://HOST"),
+        ("keys_store = \"redis://h\"", "`keys_secret_file` must name"),
+        ("keys_level = \"journaled\"", "`keys_store` names none"),
+        ("keys_replicas = 1", "`keys_store` names none"),
+        ("keys_replicas_wait_ms = 10001", "`keys_replicas_wait_ms`"),
         ("data = \"/\"\nperson_key_file = \"key\"", "`keys_secret_file` must say"),
         ("keys_bodies_bytes_max = 1000000", "`keys_bodies_bytes_max` is called `keys_answers_bytes_max` now"),
         ("keys_store = \"memory\"\nkeys_previous_secret_file = \"old\"", "keys_previous_secret_file"),

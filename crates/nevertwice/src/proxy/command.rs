@@ -41,9 +41,9 @@ pub(crate) struct ProxyArgs {
     /// The folder of keys that outlive the process; without it they are kept in memory.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// A database of keys that several proxies may share: `sqlite:PATH` or `postgres://USER@HOST/NAME`. Its password is taken from
-    /// `store.password_file` or from the environment, `PGPASSWORD`.
-    #[arg(long, value_name = "URL", value_parser = |text: &str| Ok::<_, std::convert::Infallible>(StoreUrl::new(text)))]
+    /// What several proxies share keys in: a database, `sqlite:PATH` or `postgres://USER@HOST/NAME`, or a Redis server, `redis://HOST:PORT`.
+    /// A password belongs into the file: as part of `store.url`, or, of a database, in a file of its own that `store.password_file` names.
+    #[arg(long, value_name = "URL", value_parser = read_store)]
     store: Option<StoreUrl>,
     /// A TOML file with settings.
     #[arg(long, value_name = "FILE")]
@@ -54,6 +54,14 @@ pub(crate) struct ProxyArgs {
     /// What is logged, for instance `info` or `nevertwice_idempotency=debug`.
     #[arg(long, value_name = "FILTER")]
     log: Option<String>,
+}
+
+fn read_store(text: &str) -> Result<StoreUrl, String> {
+    let (_, place) = text.split_once("://").unwrap_or(("", text));
+    if place.split('@').next().is_some_and(|user| place.contains('@') && user.contains(':')) {
+        return Err("a password on the command line can be seen by everybody on this machine: put the address into the file, as `url` below [store]".into());
+    }
+    Ok(StoreUrl::new(text))
 }
 
 impl ProxyArgs {

@@ -16,8 +16,7 @@ const NOTE: &str = "proxy-secret";
 
 /// Opens the store at an address, and makes its tables if they are not there.
 pub(super) async fn open(config: &ProxyConfig, url: &StoreUrl, secrets: Secrets) -> Result<Opened, ProxyError> {
-    let address =
-        database::address("store.url", url.reveal(), config.store.password_file.as_deref()).map_err(ProxyError::configuration)?;
+    let address = database::address("store.url", url.reveal(), config.store.password_file.as_deref()).map_err(ProxyError::configuration)?;
     let refuse = |failure: DatabaseFailure| ProxyError {
         code: match failure {
             DatabaseFailure::TooNew { .. } => ErrorCode::DataTooNew,

@@ -1,4 +1,4 @@
-//! Where keys are kept: in a database, in a folder, or in memory.
+//! Where keys are kept: in a database, on a Redis server, in a folder, or in memory.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write as _};
@@ -13,7 +13,7 @@ use nevertwice_local::storage::FileStorage;
 use nevertwice_local::{KeyStoreOptions, LocalKeyStore};
 use tokio::runtime::Runtime;
 
-use super::database;
+use super::{database, redis_store};
 
 /// What tells in the folder with which secret its keys were named, without telling the secret.
 const NOTE: &str = "proxy-secret.check";
@@ -24,7 +24,7 @@ pub(super) struct Opened {
     pub(super) secrets: Option<Secrets>,
 }
 
-/// Opens the store that the settings name. It blocks; a database's connections belong to the runtime.
+/// Opens the store that the settings name. It blocks. Connections that it makes live on the runtime.
 pub(super) fn open(config: &ProxyConfig, runtime: &Runtime) -> Result<Opened, ProxyError> {
     let secrets = config.secrets()?;
     let known = |setting: &str| {
@@ -35,7 +35,11 @@ pub(super) fn open(config: &ProxyConfig, runtime: &Runtime) -> Result<Opened, Pr
         })
     };
     if let Some(url) = &config.store.url {
-        return runtime.block_on(database::open(config, url, known("store.url")?));
+        let known = known("store.url")?;
+        return match url.scheme() {
+            "redis" | "rediss" => runtime.block_on(redis_store::open(config, url, known)),
+            _ => runtime.block_on(database::open(config, url, known)),
+        };
     }
     let Some(data) = &config.data else {
         return Ok(Opened { store: Arc::new(MemoryStore::new(config.store.memory_bounds())), secrets });

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nevertwice_testkit::postgres::Postgres;
+use nevertwice_testkit::redis::RedisServer;
 
 struct Proxied {
     process: Child,
@@ -217,6 +218,46 @@ fn keys_in_a_folder_outlive_a_proxy_that_is_killed() {
 
     std::fs::write(&secret, "ffffffffffffffff".repeat(4)).expect("it is written");
     for (arguments, named) in [(&more[..], "named under another secret"), (&more[..2], "came without `secret_file`")] {
+        let upstream = format!("http://{upstream}");
+        let output =
+            command(&[&["--upstream", &upstream, "--listen", "127.0.0.1:0"], arguments].concat()).output().expect("the binary starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(named), "{said}");
+    }
+}
+
+#[test]
+fn keys_on_redis_are_shared_by_proxies_and_known_to_no_other_secret() {
+    let server = RedisServer::start(&[]);
+    let (upstream, asked) = upstream();
+    let folder = tempfile::tempdir().expect("a folder");
+    let secret = folder.path().join("secret");
+    std::fs::write(&secret, "0123456789abcdef".repeat(4)).expect("it is written");
+    let (url, file) = (server.url(), secret.display().to_string());
+    let more = ["--store", &url, "--secret-file", &file];
+    let (one, other) = (Proxied::start_with(&upstream, &more), Proxied::start_with(&upstream, &more));
+    assert!(charge(&one.address, "k").ends_with("charge 1"));
+    let again = charge(&other.address, "k");
+    assert!(again.contains("idempotent-replayed: true") && again.ends_with("charge 1"), "{again}");
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+    assert!(get(&one.admin, "/metrics").contains("nevertwice_proxy_store_records 1\n"));
+
+    server.ask(&["FLUSHALL"]);
+    let refused = charge(&one.address, "k");
+    assert!(refused.starts_with("HTTP/1.1 503") && refused.contains("key_store_unavailable"), "{refused}");
+    assert_eq!(asked.load(Ordering::SeqCst), 1, "a server that lost its keys lets nothing run again");
+
+    let anew = Proxied::start_with(&upstream, &more);
+    assert!(charge(&anew.address, "k2").ends_with("charge 2"));
+    std::fs::write(&secret, "ffffffffffffffff".repeat(4)).expect("it is written");
+    let nowhere = "redis://127.0.0.1:1";
+    for (arguments, named) in [
+        (&more[..], "named under another secret"),
+        (&more[..2], "came without `secret_file`"),
+        (&["--store", nowhere, "--secret-file", &file][..], "key_store_unavailable"),
+        (&["--store", "http://h", "--secret-file", &file][..], "begins with redis://"),
+        (&["--store", "redis://:hush@h", "--secret-file", &file][..], "seen by everybody"),
+    ] {
         let upstream = format!("http://{upstream}");
         let output =
             command(&[&["--upstream", &upstream, "--listen", "127.0.0.1:0"], arguments].concat()).output().expect("the binary starts");
