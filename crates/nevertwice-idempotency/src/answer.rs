@@ -1,7 +1,7 @@
 //! Answers of the layer itself: problems and replays.
 
 use bytes::Bytes;
-use http::header::{ACCESS_CONTROL_EXPOSE_HEADERS, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
+use http::header::{ACCESS_CONTROL_EXPOSE_HEADERS, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
 use http::{HeaderName, Response, StatusCode};
 use nevertwice_api::encoding::{decode_lines, encode_lines};
 use nevertwice_api::wire::Problem;
@@ -70,6 +70,13 @@ pub(crate) fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
     lines.flat_map(|line| line.split(',')).filter_map(|name| name.trim().parse().ok()).collect()
 }
 
+/// The length that the header lines promise; none if they promise none, or more than one.
+fn length_of(headers: &HeaderMap) -> Option<usize> {
+    let mut lines = headers.get_all(CONTENT_LENGTH).iter();
+    let length = lines.next()?.to_str().ok()?.parse().ok();
+    length.filter(|_| lines.next().is_none())
+}
+
 /// An answer, repeated. None if the bytes are not those of the answer.
 pub(crate) fn replay<B>(answer: &KeyAnswer, bytes: AnswerBytes, policy: &Policy) -> Option<Response<KeysBody<B>>> {
     if !bytes.fit(answer) {
@@ -79,6 +86,10 @@ pub(crate) fn replay<B>(answer: &KeyAnswer, bytes: AnswerBytes, policy: &Policy)
     let mut headers = HeaderMap::new();
     for (name, value) in decode_lines(&bytes.head).ok()? {
         headers.append(HeaderName::from_bytes(name).ok()?, HeaderValue::from_bytes(value).ok()?);
+    }
+    // What the first answer promised need not be what was kept of it, and a promise that does not hold shifts the answers behind it.
+    if length_of(&headers) != Some(bytes.body.len()) {
+        headers.remove(CONTENT_LENGTH);
     }
     headers.insert(&policy.marker, HeaderValue::from_static("true"));
     // Without this line a browser hides the marker from the page.
