@@ -1,7 +1,7 @@
 //! Answers of the layer itself: problems and replays.
 
 use bytes::Bytes;
-use http::header::{ACCESS_CONTROL_EXPOSE_HEADERS, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER, TRAILER};
+use http::header::{ACCESS_CONTROL_EXPOSE_HEADERS, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER, TRAILER};
 use http::{HeaderName, Response, StatusCode};
 use nevertwice_api::encoding::{decode_lines, encode_lines};
 use nevertwice_api::wire::Problem;
@@ -83,6 +83,13 @@ pub(crate) fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
     lines.flat_map(|line| line.split(',')).filter_map(|name| name.trim().parse().ok()).collect()
 }
 
+/// The length that the header lines promise; none if they promise none, or more than one.
+fn length_of(headers: &HeaderMap) -> Option<usize> {
+    let mut lines = headers.get_all(CONTENT_LENGTH).iter();
+    let length = lines.next()?.to_str().ok()?.parse().ok();
+    length.filter(|_| lines.next().is_none())
+}
+
 /// An answer, repeated. None if the bytes are not those of the answer.
 pub(crate) fn replay<B>(answer: &KeyAnswer, bytes: AnswerBytes, policy: &Policy) -> Option<Response<KeysBody<B>>> {
     if !bytes.are_as_long_as(answer) {
@@ -103,6 +110,10 @@ pub(crate) fn replay<B>(answer: &KeyAnswer, bytes: AnswerBytes, policy: &Policy)
             continue;
         }
         headers.append(HeaderName::from_bytes(name).ok()?, value);
+    }
+    // What the first answer promised need not be what was kept of it, and a promise that does not hold shifts the answers behind it.
+    if length_of(&headers) != Some(bytes.body.len()) {
+        headers.remove(CONTENT_LENGTH);
     }
     headers.insert(policy.marker.clone(), HeaderValue::from_static("true"));
     // Without this line a browser hides the marker from the page.

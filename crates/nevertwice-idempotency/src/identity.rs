@@ -7,6 +7,7 @@ use http::request::Parts;
 use nevertwice_core::keys::KeyId;
 use sha2::Sha256;
 
+use crate::routes::canonical;
 use crate::{Policy, Scope};
 
 /// Who calls, as authentication found it. Put it into the request's extensions, or give the layer a function that makes it.
@@ -114,12 +115,13 @@ fn id(secret: &Secret, caller: &Caller, parts: &Parts, policy: &Policy, key: &st
     add(b"nevertwice key 1");
     add(caller.tenant.as_bytes());
     add(caller.principal.as_bytes());
-    add(parts.method.as_str().as_bytes());
+    // What a guard takes for one method or path names one key.
+    add(parts.method.as_str().to_ascii_uppercase().as_bytes());
     match policy.scope {
         Scope::Principal => add(b"principal"),
         Scope::Route => {
             add(b"route");
-            add(parts.uri.path().as_bytes());
+            add(canonical(parts.uri.path()).as_bytes());
             add(&policy.query.chosen(parts.uri.query().unwrap_or_default()));
         }
     }

@@ -206,6 +206,13 @@ const NOT_REPLAYED: &[&str] = &[
     "x-request-id",
 ];
 
+/// Whether a header says something about an answer, its body or its connection already, so that it can't be a mark.
+fn has_meaning(name: &HeaderName) -> bool {
+    const OTHERS: &[&str] = &["allow", "cache-control", "etag", "expires", "last-modified", "link", "location", "server", "vary"];
+    let word = name.as_str();
+    NOT_REPLAYED.contains(&word) || OTHERS.contains(&word) || word.starts_with("content-") || word.starts_with("access-control-")
+}
+
 impl Policy {
     /// The contract of draft-ietf-httpapi-idempotency-key-header-07: 400 without a key, 422 for another body, 409 in progress.
     #[must_use]
@@ -279,6 +286,9 @@ impl Policy {
         }
         if (self.lapse == LapsePolicy::Ask) != self.ask.is_some() {
             return Some("a lapsed key is to be asked about, and there is nobody to ask; or the other way round");
+        }
+        if has_meaning(&self.marker) {
+            return Some("the marker of a replay is a header that means something else");
         }
         let statuses = [self.missing_status, self.mismatch_status, self.in_progress_status];
         statuses.iter().any(|status| !(400..=499).contains(status)).then_some("a refusal's status is not 4xx")

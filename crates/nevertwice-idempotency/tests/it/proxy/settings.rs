@@ -174,3 +174,24 @@ fn the_guide_has_every_setting_and_every_choice() {
         );
     }
 }
+
+#[tokio::test]
+async fn an_upstream_that_is_the_proxy_itself_is_refused() {
+    let port = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        listener.local_addr().expect("an address").port()
+    };
+    let text = format!("listen = \"127.0.0.1:{port}\"\nupstream = \"http://localhost:{port}\"\n");
+    let config = ProxyConfig::from_toml("proxy.toml", &text).expect("it is well formed");
+    let refused = Proxy::bind(&config, parts()).await.err().expect("it does not start").to_string();
+    assert!(refused.contains("where the proxy itself listens"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_marker_that_means_something_else_is_refused() {
+    for marker in ["Content-Length", "Transfer-Encoding", "Connection", "Date", "Set-Cookie", "Location", "Access-Control-Allow-Origin"] {
+        let routes = format!("{UPSTREAM}[[routes]]\nmethods = [\"POST\"]\npath = \"/a\"\nmarker = \"{marker}\"");
+        let refused = start(&routes).await.expect_err("it does not start");
+        assert!(refused.contains("the marker of a replay is a header that means something else"), "{marker}: {refused}");
+    }
+}
