@@ -331,6 +331,7 @@ fn reorder(out: &mut Vec<u8>, start: usize, members: &[Member<'_>]) {
     }
 }
 
+#[expect(clippy::ptr_arg, reason = "whether the text is borrowed says that nothing in it was escaped")]
 fn write_string(string: &Cow<'_, str>, out: &mut Vec<u8>) {
     out.push(b'"');
     // What the parser borrows from the text had no escapes, and needs none.

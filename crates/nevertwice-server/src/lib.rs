@@ -75,7 +75,7 @@ pub use error::StartError;
 pub use explain::{Known, explain};
 #[cfg(feature = "stepped")]
 pub use in_process::{InProcess, Sweeper};
-pub use key_records::{KeyParts, LocalKeys};
+pub use key_records::{KEYS_NOTE, KeyParts, LocalKeys};
 pub use limits::SteadyClock;
 pub use local::{open_local, open_standby};
 pub use machine::{DiskSpace, Machine, Readings, ThisMachine};

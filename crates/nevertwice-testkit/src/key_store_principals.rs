@@ -83,7 +83,8 @@ async fn bytes_of_one_principal_are_bounded<S: Subject>(subject: &S) -> u64 {
     subject.set_now(T0);
     let store: Arc<dyn KeyStore> = subject.store();
     let [first, second, other] = [(ANN, 1), (ANN, 2), (BOB, 3)].map(|(principal, key)| claim(&*store, principal, key));
-    let (first, second, other) = (first.await.expect("there is room"), second.await.expect("there is room"), other.await.expect("there is room"));
+    let (first, second, other) =
+        (first.await.expect("there is room"), second.await.expect("there is room"), other.await.expect("there is room"));
     answer(&*store, 1, first, 600).await.expect("there is room");
     assert_eq!(answer(&*store, 2, second, 401).await, Err(KeyStoreFailure::PrincipalFull));
     answer(&*store, 3, other, 600).await.expect("another has room of his own");

@@ -9,7 +9,7 @@ mod name;
 mod open;
 mod store;
 
-pub use local::LocalKeys;
+pub use local::{KEYS_NOTE, LocalKeys};
 pub(crate) use name::{KeyName, KeyScope};
 pub use open::KeyParts;
 pub(crate) use store::KeyRecords;
