@@ -77,7 +77,7 @@ pub use error::StartError;
 pub use explain::{Known, explain};
 #[cfg(feature = "stepped")]
 pub use in_process::{InProcess, Sweeper};
-pub use key_records::{KeyParts, LocalKeys, SharedKeysSecret};
+pub use key_records::{KEYS_NOTE, KeyParts, LocalKeys, SharedKeysSecret};
 #[cfg(feature = "ledger")]
 pub use ledger::{LocalLedger, migrate_ledger};
 pub use limits::SteadyClock;

@@ -1,6 +1,6 @@
 //! The store of keys in a folder, with the secret that belongs to it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -16,13 +16,11 @@ use crate::config::{Config, KeysStore};
 use crate::error::StartError;
 use crate::secret_file::{Noted, SecretFile};
 
-pub(super) const FILE: SecretFile = SecretFile {
-    name: "secret of keys",
-    setting: "keys_secret_file",
-    data_setting: "data",
-    word: "keys-secret",
-    check: "keys-secret.check",
-};
+/// The small file in a folder of keys that tells the right secret from another: it goes with a copy.
+pub const KEYS_NOTE: &str = "keys-secret.check";
+
+pub(super) const FILE: SecretFile =
+    SecretFile { name: "secret of keys", setting: "keys_secret_file", data_setting: "data", word: "keys-secret", check: KEYS_NOTE };
 
 /// The file with the secret before it.
 pub(super) struct PreviousFile(SecretFile);
@@ -47,6 +45,7 @@ impl PreviousFile {
 /// A store of keys in a folder, and the secret under which it names them.
 pub struct LocalKeys {
     store: Arc<LocalKeyStore>,
+    data: PathBuf,
     secret: [u8; 32],
     previous_secret: Option<[u8; 32]>,
 }
@@ -92,7 +91,7 @@ impl LocalKeys {
         for bad in bad_snapshots {
             tracing::warn!(snapshot = bad, "a snapshot of keys does not count; the one before it does");
         }
-        Ok(Some(Self { store: Arc::new(store), secret, previous_secret: previous }))
+        Ok(Some(Self { store: Arc::new(store), data, secret, previous_secret: previous }))
     }
 
     /// Whether a start would take the secret that is there, or make one. Nothing is written. None where keys are elsewhere.
@@ -122,7 +121,12 @@ impl LocalKeys {
     /// What a server needs of it.
     #[must_use]
     pub fn parts(&self) -> KeyParts {
-        KeyParts { store: Arc::clone(&self.store) as Arc<_>, secret: self.secret, previous_secret: self.previous_secret }
+        KeyParts {
+            store: Arc::clone(&self.store) as Arc<_>,
+            secret: self.secret,
+            previous_secret: self.previous_secret,
+            copied: Some((Arc::clone(&self.store), self.data.clone())),
+        }
     }
 
     /// Answers what came before, seals its journal, and refuses whatever comes from now on. It blocks.

@@ -10,7 +10,7 @@ mod open;
 mod secret;
 mod store;
 
-pub use local::LocalKeys;
+pub use local::{KEYS_NOTE, LocalKeys};
 pub(crate) use name::{KeyName, KeyScope};
 pub use open::KeyParts;
 pub use secret::SharedKeysSecret;

@@ -1,10 +1,12 @@
 //! With which store a server works.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use nevertwice_api::{ErrorCode, KeyStore, ShareBounds};
 use nevertwice_idempotency::{Clock as StoreClock, MemoryBounds, MemoryStore};
+use nevertwice_local::LocalKeyStore;
 use nevertwice_local::clock::Clock;
 use tokio::time::Duration;
 
@@ -23,6 +25,8 @@ pub struct KeyParts {
     pub secret: [u8; 32],
     /// The secret before it, for one retention after it was changed: so that no key is forgotten.
     pub previous_secret: Option<[u8; 32]>,
+    /// The same store and its folder, where backups may copy them.
+    pub copied: Option<(Arc<LocalKeyStore>, PathBuf)>,
 }
 
 impl fmt::Debug for KeyParts {
@@ -48,14 +52,14 @@ impl KeyRecords {
         clock: &Arc<dyn Clock>,
         metrics: &Arc<Metrics>,
     ) -> Result<Self, StartError> {
-        let KeyParts { store, secret: present, previous_secret: previous } = match parts {
+        let KeyParts { store, secret: present, previous_secret: previous, copied } = match parts {
             Some(parts) => parts,
-            None => KeyParts { store: memory(config, clock), secret: drawn()?, previous_secret: None },
+            None => KeyParts { store: memory(config, clock), secret: drawn()?, previous_secret: None, copied: None },
         };
         let bounds =
             Bounds { lease_ms: config.keys_lease_ms, lease_ms_max: config.keys_lease_ms_max, retention_ms: config.keys_retention_ms };
         let deadline = Duration::from_millis(config.answer_deadline_ms);
-        Ok(Self::new(store, KeySecrets { present, previous }, bounds, deadline, Arc::clone(metrics)))
+        Ok(Self::new(store, KeySecrets { present, previous }, bounds, deadline, Arc::clone(metrics)).copied_from(copied))
     }
 }
 

@@ -1,15 +1,18 @@
 //! How the store is asked: within the deadline, at its levels, and with everything counted.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use nevertwice_api::{
     AnswerBytes, BoxFuture, KeyReply, KeyStore, KeyStoreFailure, KeyStoreStatus, Levels, PrincipalMark, Registered, Swept,
 };
 use nevertwice_core::keys::{CompleteKey, Completion, KeyId, KeyRecord, Lease, RegisterKey, ReleaseKey, RenewLease};
+use nevertwice_local::LocalKeyStore;
 use tokio::time::{Duration, Instant, timeout};
 
 use super::KeyName;
 use super::changing::BothNames;
+use super::local::KEYS_NOTE;
 use crate::convert;
 use crate::metrics::{KeyOperation, Metrics};
 use crate::refusal::Refusal;
@@ -47,11 +50,27 @@ pub(crate) struct KeyRecords {
     pub(crate) bounds: Bounds,
     deadline: Duration,
     metrics: Arc<Metrics>,
+    copied: Option<(Arc<LocalKeyStore>, PathBuf)>,
 }
 
 impl KeyRecords {
     pub(super) fn new(store: Arc<dyn KeyStore>, secrets: KeySecrets, bounds: Bounds, deadline: Duration, metrics: Arc<Metrics>) -> Self {
-        Self { store, secrets, bounds, deadline, metrics }
+        Self { store, secrets, bounds, deadline, metrics, copied: None }
+    }
+
+    /// Lets backups copy the store.
+    pub(super) fn copied_from(self, copied: Option<(Arc<LocalKeyStore>, PathBuf)>) -> Self {
+        Self { copied, ..self }
+    }
+
+    /// The store, where backups may copy it.
+    pub(crate) fn copied(&self) -> Option<Arc<LocalKeyStore>> {
+        self.copied.as_ref().map(|(store, _)| Arc::clone(store))
+    }
+
+    /// What tells the right secret from another, for who copies the store.
+    pub(crate) fn note(&self) -> Option<Vec<u8>> {
+        std::fs::read(self.copied.as_ref()?.1.join(KEYS_NOTE)).ok()
     }
 
     pub(crate) async fn register(&self, name: &KeyName, command: RegisterKey, levels: Levels) -> Result<KeyReply<Registered>, Refusal> {

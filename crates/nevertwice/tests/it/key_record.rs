@@ -137,3 +137,48 @@ fn refused_start(command: &mut Command) -> String {
     assert!(!output.status.success());
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
+
+#[test]
+#[cfg(unix)]
+fn keys_travel_with_a_backup_of_a_running_server_and_are_known_after_a_restore() {
+    let folder = TempDir::new().expect("a folder can be made");
+    let at = |name: &str| folder.path().join(name);
+    let nevertwice = |arguments: &[&str], paths: &[(&str, &str)]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nevertwice"));
+        command.args(arguments);
+        for (flag, name) in paths {
+            command.arg(flag).arg(at(name));
+        }
+        told(&command.output().expect("the binary starts"))
+    };
+    let serving = Serving::start(&at("data"), &[]);
+    let server = format!("http://{}", serving.address());
+    let registration = |key: &str, attempt: &str| json!({"key": key, "owner": attempt.repeat(32), "request": "{}"});
+    let answer = json!({"status": 201, "headers": [], "body_text": "charged"});
+    for key in ["early", "late"] {
+        let (_, claimed) = call(&serving, "register", &registration(key, "01"));
+        let completion = json!({"key": key, "owner": "01".repeat(32), "generation": claimed["generation"], "answer": answer});
+        assert_eq!(call(&serving, "complete", &completion).0, 200);
+        call(&serving, "register", &registration("running", "01"));
+        let backed = nevertwice(&["backup", "--server", &server], &[("--to", "backup")]);
+        assert!(backed.contains("records of keys") && backed.contains("read back and verified"), "{backed}");
+    }
+    assert!(nevertwice(&["verify"], &[("--data", "backup")]).contains("with 3 records of keys, 2 answers"));
+    assert!(serving.signal("-TERM").status.success());
+    let restored = nevertwice(&["restore", "--to-position", "latest"], &[("--from", "backup"), ("--data", "new")]);
+    assert!(restored.contains("with 3 records of keys, 2 answers"), "{restored}");
+    assert!(nevertwice(&["verify"], &[("--data", "new")]).contains("3 keys: 1 claims, 2 answers"));
+    for end in [".key", "-keys.key"] {
+        std::fs::copy(at(&format!("data{end}")), at(&format!("new{end}"))).expect("the secret is there");
+    }
+    let serving = Serving::start(&at("new"), &[]);
+    for key in ["early", "late"] {
+        let (_, replay) = call(&serving, "register", &registration(key, "02"));
+        assert_eq!((&replay["registration"], &replay["answer"]), (&json!("replay"), &answer), "{key}");
+    }
+    let (_, running) = call(&serving, "register", &registration("running", "02"));
+    assert_eq!(running["code"], "key_in_progress");
+    // A stopped folder is copied as well.
+    assert!(serving.signal("-TERM").status.success());
+    assert!(nevertwice(&["backup"], &[("--data", "new"), ("--to", "other")]).contains("with 3 records of keys, 2 answers"));
+}
