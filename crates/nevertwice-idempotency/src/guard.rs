@@ -19,6 +19,7 @@ use crate::answer::{Refusal, replay};
 use crate::body::KeysBody;
 use crate::claim::{Changed, Claimed, Claims};
 use crate::detached::{Detached, caught};
+use crate::effect::EFFECT;
 use crate::flights::Entry;
 use crate::gather::{Gather, gather_in_time};
 use crate::key_age::made_at;
@@ -43,12 +44,15 @@ pub(crate) type Held = Option<Arc<dyn Any + Send + Sync>>;
 
 pub(crate) type Answered<RB, E> = Result<Response<KeysBody<RB>>, E>;
 
-/// Lets a request through, unguarded.
+/// Lets a request through, unguarded. What the handler says about a key is meant for nobody then, and taken off.
 pub(crate) async fn passed<S, B, RB>(request: Request<B>, mut service: S) -> Answered<RB, S::Error>
 where
     S: Service<Request<B>, Response = Response<RB>>,
 {
-    service.call(request).await.map(|response| response.map(KeysBody::passed))
+    service.call(request).await.map(|mut response| {
+        response.headers_mut().remove(EFFECT);
+        response.map(KeysBody::passed)
+    })
 }
 
 /// Answers a request of a guarded route.
@@ -243,8 +247,7 @@ where
         }
         Err(KeyStoreFailure::Unavailable | KeyStoreFailure::OutcomeUnknown) if policy.store_down == StoreDown::Open => {
             ended(Outcome::StoreDownOpen);
-            let mut service = service;
-            return service.call(Request::from_parts(parts, B::from(body))).await.map(|response| response.map(KeysBody::passed));
+            return passed(Request::from_parts(parts, B::from(body)), service).await;
         }
         Err(failure) => {
             let detail = "The key could not be claimed, so nothing was run. Send the same request with the same key again.";
