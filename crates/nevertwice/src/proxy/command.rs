@@ -55,7 +55,7 @@ pub(crate) struct ProxyArgs {
 impl ProxyArgs {
     fn config(&self) -> Result<ProxyConfig, ProxyError> {
         let mut config = match &self.config {
-            Some(path) => ProxyConfig::from_toml(&path.display().to_string(), &text_of(path)?)?,
+            Some(path) => settings_of(path)?,
             None => ProxyConfig::default(),
         };
         config.upstream = self.upstream.clone().or(config.upstream);
@@ -67,6 +67,11 @@ impl ProxyArgs {
         config.check()?;
         Ok(config)
     }
+}
+
+/// The settings in a file, whether or not they fit each other.
+pub(crate) fn settings_of(path: &Path) -> Result<ProxyConfig, ProxyError> {
+    ProxyConfig::from_toml(&path.display().to_string(), &text_of(path)?)
 }
 
 fn text_of(path: &Path) -> Result<String, ProxyError> {
@@ -94,7 +99,7 @@ fn serve(config: &ProxyConfig) -> Result<(), ProxyError> {
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal()).init();
     let tls = tls(config)?;
     let Opened { store, secrets } = store::open(config)?;
-    let metrics = Arc::new(ProxyMetrics::new(Arc::clone(&store)));
+    let metrics = Arc::new(ProxyMetrics::new(Arc::clone(&store), &config.patterns()));
     let parts = ProxyParts {
         store,
         secrets,

@@ -59,7 +59,9 @@ fn times() -> Histogram {
 }
 
 impl ProxyMetrics {
-    pub(super) fn new(store: Arc<dyn KeyStore>) -> Self {
+    /// The figures of these routes are there from the start, as zeros: an alarm that looks at a rise would miss the first one of a figure
+    /// that appears with it.
+    pub(super) fn new(store: Arc<dyn KeyStore>, routes: &[String]) -> Self {
         let mut registry = Registry::with_prefix("nevertwice_proxy");
         let outcomes = Family::<OutcomeOf, Counter>::default();
         registry.register("key_outcomes", "What became of requests at guarded routes", outcomes.clone());
@@ -78,6 +80,18 @@ impl ProxyMetrics {
         registry.register("stale_owners_refused", "Attempts that were replaced and could not change their key", stale.clone());
         let watched = Arc::new(OnceLock::new());
         registry.register_collector(Box::new(Scraped { watched: Arc::clone(&watched), store }));
+        for route in routes {
+            for outcome in OUTCOMES {
+                drop(outcomes.get_or_create(&OutcomeOf { route: route.clone(), outcome: word(outcome) }));
+            }
+            let route = RouteOnly { route: route.clone() };
+            drop((handled.get_or_create(&route), body_bytes.get_or_create(&route), stale.get_or_create(&route)));
+        }
+        for operation in OPERATIONS {
+            for answered in ["true", "false"] {
+                drop(stored.get_or_create(&OperationOf { operation, answered }));
+            }
+        }
         Self { registry, outcomes, handled, body_bytes, stored, stale, watched }
     }
 
@@ -93,6 +107,27 @@ impl ProxyMetrics {
         Ok(text)
     }
 }
+
+/// All that can become of a request.
+const OUTCOMES: [Outcome; 14] = [
+    Outcome::Fresh,
+    Outcome::Rerun,
+    Outcome::Tombstone,
+    Outcome::Freed,
+    Outcome::Unknown,
+    Outcome::Replay,
+    Outcome::ReplayOfTombstone,
+    Outcome::Mismatch,
+    Outcome::InProgress,
+    Outcome::Lapsed,
+    Outcome::Refused,
+    Outcome::StoreDownClosed,
+    Outcome::StoreDownOpen,
+    Outcome::WithoutKey,
+];
+
+/// What the layer asks a store for.
+const OPERATIONS: [&str; 5] = ["register", "complete", "renew", "release", "inspect"];
 
 const fn word(outcome: Outcome) -> &'static str {
     match outcome {

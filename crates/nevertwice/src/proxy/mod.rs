@@ -8,4 +8,5 @@ mod command;
 mod metrics;
 mod store;
 
-pub(crate) use command::{ProxyArgs, run};
+pub(crate) use command::{ProxyArgs, run, settings_of};
+pub(crate) use store::check_note;
