@@ -72,6 +72,8 @@ pub enum Failure {
     },
     /// This is a standby, which decides and reads nothing. Nothing was done.
     StandbyFollows,
+    /// The server that decides can't be used: it can't be reached, or refuses. Nothing was done.
+    BackendUnavailable,
 }
 
 impl Failure {
@@ -88,6 +90,7 @@ impl Failure {
             Self::PositionUnknown => ErrorCode::PositionUnknown,
             Self::ReplicasShort { .. } => ErrorCode::ReplicasShort,
             Self::StandbyFollows => ErrorCode::StandbyFollows,
+            Self::BackendUnavailable => ErrorCode::BackendUnavailable,
         }
     }
 }

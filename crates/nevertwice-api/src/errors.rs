@@ -169,6 +169,7 @@ catalogue! {
     ShuttingDown = "shutting_down", 503, retry, "The server is about to stop";
     ReplicasShort = "replicas_short", 503, retry, "Too few replicas confirm, and nothing is decided at that level until they do";
     StandbyFollows = "standby_follows", 503, retry, "The server is a standby, and decides nothing";
+    BackendUnavailable = "backend_unavailable", 503, retry, "The server that decides can't be used, and nothing is decided until it can";
     NotStandby = "not_standby", 409, final, "The server is no standby";
     HistoryDiffers = "history_differs", 409, final, "The journal is another history than the copy";
     BatchesPruned = "batches_pruned", 410, final, "The batches that come next are not kept any more";

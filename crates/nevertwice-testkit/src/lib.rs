@@ -4,6 +4,7 @@ pub mod clock;
 pub mod codes;
 pub mod conformance;
 pub mod key_store;
+pub mod redis;
 pub mod release;
 pub mod sparse;
 pub mod storage;
