@@ -64,6 +64,15 @@ pub enum Oversize {
     },
 }
 
+/// What becomes of an answer with trailers. Neither ever frees the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trailers {
+    /// The key is used, and a retry is told so, without the answer.
+    Tombstone,
+    /// They are kept and repeated as the header lines are: an answer of gRPC says in them how it ended.
+    Keep,
+}
+
 /// What happens when the store can't be used. One that is full can be: it refuses whatever this says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreDown {
@@ -138,6 +147,8 @@ pub struct Policy {
     pub stored_bytes_max: usize,
     /// What becomes of a larger one.
     pub oversize: Oversize,
+    /// What becomes of an answer with trailers.
+    pub trailers: Trailers,
     /// Whether the first caller gets an answer as it comes, while it is copied; otherwise when it was read as far as it is kept, so
     /// that one that breaks off is told as such.
     pub streams: bool,
@@ -221,6 +232,7 @@ impl Policy {
             store_5xx: false,
             stored_bytes_max: 64 << 10,
             oversize: Oversize::Tombstone,
+            trailers: Trailers::Tombstone,
             streams: false,
             not_replayed: NOT_REPLAYED.iter().map(|name| HeaderName::from_static(name)).collect(),
             store_down: StoreDown::Closed,
@@ -241,6 +253,12 @@ impl Policy {
     #[must_use]
     pub fn ucp() -> Self {
         Self { mismatch_status: 409, ..Self::ietf() }
+    }
+
+    /// For unary calls of gRPC, whose key is the metadata `idempotency-key`: trailers are kept, for they say how a call ended.
+    #[must_use]
+    pub fn grpc() -> Self {
+        Self { trailers: Trailers::Keep, ..Self::ietf() }
     }
 
     /// The most bytes of a body that go to the store.

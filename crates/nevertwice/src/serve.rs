@@ -7,11 +7,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use nevertwice_api::{ErrorCode, Observer};
+use nevertwice_ledger::Address;
 use nevertwice_local::clock::SystemClock;
 use nevertwice_server::config::{Config, SECRET_SETTINGS, Sources, environment, load};
 use nevertwice_server::{
-    Bound, LocalKeys, Metrics, Parts, Server, StartError, check_data_folder, check_person_secret, load_or_create_person_secret,
-    note_person_secret, open_local,
+    Bound, LocalKeys, LocalLedger, Metrics, Parts, Server, StartError, check_data_folder, check_person_secret,
+    load_or_create_person_secret, note_person_secret, open_local,
 };
 use tracing_subscriber::EnvFilter;
 
@@ -26,6 +27,10 @@ pub(crate) struct Arguments {
     /// The address to listen on; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
+    /// The database that every entry is written to: `sqlite:PATH` or `postgres://USER@HOST/NAME`. A password goes into the
+    /// environment (`NEVERTWICE_LEDGER`) or a file (`ledger_password_file`).
+    #[arg(long, value_name = "ADDRESS")]
+    ledger: Option<String>,
     /// A TOML file with settings.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -54,9 +59,11 @@ impl Arguments {
             ("data", self.data.as_ref().map(|path| path.display().to_string())),
             ("listen", self.listen.map(|address| address.to_string())),
             ("log", self.log.clone()),
+            ("ledger", self.ledger.clone()),
         ];
         flags.extend(named.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
         refuse_doubles(&flags)?;
+        refuse_passwords(&flags)?;
         Ok(Sources { file: self.config.clone(), environment: environment(std::env::vars_os())?, flags })
     }
 }
@@ -75,6 +82,16 @@ fn refuse_doubles(flags: &[(String, String)]) -> Result<(), StartError> {
             Err(StartError { code: ErrorCode::ConfigurationInvalid, detail })
         }
     }
+}
+
+/// Refuses an address of the ledger with a password in it: everybody on this machine can see it.
+fn refuse_passwords(flags: &[(String, String)]) -> Result<(), StartError> {
+    let is_seen = |(key, value): &(String, String)| key.eq_ignore_ascii_case("ledger") && Address::has_password(value);
+    if !flags.iter().any(is_seen) {
+        return Ok(());
+    }
+    let detail = "The command line gives `ledger` with a password, which everybody on this machine can see. Nothing was started. Put it into the environment as NEVERTWICE_LEDGER, or the password alone into a file that `ledger_password_file` names.";
+    Err(StartError { code: ErrorCode::ConfigurationInvalid, detail: detail.to_owned() })
 }
 
 /// Runs the server; what stops it before it serves is told on stderr.
@@ -106,12 +123,19 @@ fn serve(config: &Config) -> Result<(), StartError> {
     }
     let keys = LocalKeys::open(config, Arc::new(SystemClock))?;
     let backend = Arc::new(backend);
-    let mut parts = Parts::new(Arc::clone(&backend) as Arc<_>, person_secret);
+    let ledger = LocalLedger::open(config, &backend, Arc::new(SystemClock))?;
+    let decides = ledger.as_ref().map_or_else(|| Arc::clone(&backend) as Arc<_>, LocalLedger::backend);
+    let mut parts = Parts::new(decides, person_secret);
+    parts.ledger = ledger.as_ref().map(LocalLedger::watch);
     parts.journal = Some(Arc::clone(&backend) as Arc<_>);
     parts.keys = keys.as_ref().map(LocalKeys::parts);
     parts.metrics = metrics;
     listen(bound, config, parts)?;
     backend.stop();
+    // What was decided last is durable here by now: it goes into the ledger as well.
+    if let Some(ledger) = ledger {
+        ledger.stop();
+    }
     keys.iter().for_each(LocalKeys::stop);
     tracing::info!("stopped");
     Ok(())

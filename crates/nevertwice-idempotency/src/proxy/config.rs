@@ -3,12 +3,13 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use nevertwice_api::{Levels, Networks};
+use nevertwice_api::{Levels, Networks, ShareBounds};
 use serde::Deserialize;
 
 use super::caller::CallerByHeader;
 use super::error::ProxyError;
 use super::routes_config::{EVERYTHING, RouteConfig, routes};
+use super::store_url::StoreUrl;
 use super::upstream_url::UpstreamUrl;
 use crate::keys::check_policies;
 use crate::{MemoryBounds, StoreLimits};
@@ -77,16 +78,25 @@ impl Default for Bodies {
     }
 }
 
-/// The store in memory, and the patience with any store.
+/// Which store there is, what it holds, and the patience with it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreConfig {
+    /// The database that keeps keys, for whoever opens the store: `sqlite:PATH` or `postgres://…`. They are kept in `data`, or in memory, if
+    /// absent.
+    pub url: Option<StoreUrl>,
+    /// The file with the password for it.
+    pub password_file: Option<PathBuf>,
     /// The most keys that are remembered.
     pub records_max: u64,
     /// The most bytes of all answers that are kept.
     pub answers_bytes_max: u64,
     /// The most bytes of one answer that is kept.
     pub answer_bytes_max: u64,
+    /// The most keys of one caller (of one tenant, where tenants are named); 0: half of all.
+    pub records_per_principal_max: u64,
+    /// The most bytes of one caller's answers; 0: half of all.
+    pub answers_bytes_per_principal_max: u64,
     /// How long one operation of the store may take.
     pub operation_ms: u64,
     /// Failures in a row after which it is left alone.
@@ -101,9 +111,13 @@ impl Default for StoreConfig {
     fn default() -> Self {
         let (bounds, limits) = (MemoryBounds::default(), StoreLimits::default());
         Self {
+            url: None,
+            password_file: None,
             records_max: bounds.records_max,
             answers_bytes_max: bounds.answers_bytes_max,
             answer_bytes_max: bounds.answer_bytes_max,
+            records_per_principal_max: bounds.of_one.records_max,
+            answers_bytes_per_principal_max: bounds.of_one.answers_bytes_max,
             operation_ms: limits.operation_ms,
             failures_max: limits.failures_max,
             rest_ms: limits.rest_ms,
@@ -116,7 +130,18 @@ impl StoreConfig {
     /// What the store in memory holds.
     #[must_use]
     pub const fn memory_bounds(&self) -> MemoryBounds {
-        MemoryBounds { records_max: self.records_max, answers_bytes_max: self.answers_bytes_max, answer_bytes_max: self.answer_bytes_max }
+        MemoryBounds {
+            records_max: self.records_max,
+            answers_bytes_max: self.answers_bytes_max,
+            answer_bytes_max: self.answer_bytes_max,
+            of_one: self.of_one(),
+        }
+    }
+
+    /// What one caller may hold of any store.
+    #[must_use]
+    pub const fn of_one(&self) -> ShareBounds {
+        ShareBounds { records_max: self.records_per_principal_max, answers_bytes_max: self.answers_bytes_per_principal_max }
     }
 
     pub(super) const fn limits(&self) -> StoreLimits {
@@ -298,6 +323,12 @@ impl ProxyConfig {
         in_range("store.sweep_ms", self.store.sweep_ms, 10, DAY_MS);
         if self.tls_certificate.is_some() != self.tls_key.is_some() {
             wrong.push("one of `tls_certificate` and `tls_key` came without the other".to_owned());
+        }
+        if self.store.url.is_some() && self.data.is_some() {
+            wrong.push("`data` and `store.url` both say where keys are kept: name one of them".to_owned());
+        }
+        if self.store.password_file.is_some() && self.store.url.is_none() {
+            wrong.push("`store.password_file` came without `store.url`".to_owned());
         }
         if self.previous_secret_file.is_some() && self.secret_file.is_none() {
             wrong.push("`previous_secret_file` came without `secret_file`".to_owned());

@@ -99,7 +99,7 @@ impl LocalKeyStore {
         let journal = journal.skipping_syncs(options.mutant == Some(crate::Mutant::SkippedSync));
         remove_orphans(storage.as_ref(), &restored.files)?;
         let files = restored.files;
-        let answers = Answers::new(Arc::clone(&storage), files.held, files.next, options.bodies_bytes_max);
+        let answers = Answers::new(Arc::clone(&storage), files.held, files.next, options.answers_bytes_max);
 
         let (items, queue) = channel();
         let (errands, asked) = channel();
@@ -127,6 +127,7 @@ impl LocalKeyStore {
             bounds: Bounds {
                 level: options.level,
                 records_max: options.records_max,
+                of_one: options.of_one.or_half(options.records_max, options.answers_bytes_max),
                 group_items_max: options.group_items_max,
                 segment_bytes: options.journal.segment_bytes,
                 snapshot_bytes: options.snapshot_bytes,
@@ -229,7 +230,7 @@ impl LocalKeyStore {
             records: self.gauges.records(),
             records_max: self.options.records_max,
             answer_bytes: self.gauges.answer_bytes(),
-            answer_bytes_max: self.options.bodies_bytes_max,
+            answer_bytes_max: self.options.answers_bytes_max,
             lapsed: self.gauges.lapsed(),
         }
     }

@@ -3,6 +3,7 @@
 //! What a record may become is decided in `nevertwice_core::keys`, and the store keeps it. The callers' API keys, which `access` knows,
 //! are another matter, and so are the intents of markets and sales.
 
+mod changing;
 mod local;
 mod name;
 mod open;

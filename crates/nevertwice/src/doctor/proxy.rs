@@ -58,17 +58,22 @@ fn refused(error: &ProxyError) -> Finding {
 }
 
 fn judge(config: &ProxyConfig) -> Vec<Finding> {
-    let offers = Levels::reached(if config.data.is_some() { Level::Journaled } else { Level::Decided });
+    // What a database offers follows from how it is set up: the start asks it.
+    let offers = match (&config.store.url, &config.data) {
+        (Some(_), _) => Levels::reached(Level::Journaled).and(Levels::reached(Level::Replicated)),
+        (None, Some(_)) => Levels::reached(Level::Journaled),
+        (None, None) => Levels::reached(Level::Decided),
+    };
     let lines = match config.preview(offers) {
         Ok(lines) => lines,
         Err(error) => return vec![refused(&error)],
     };
     let mut findings = Vec::new();
     let mut add = |grade, found: String, means: &str, advice: &str| findings.push(Finding::new(SETTINGS, grade, found, means, advice));
-    if config.data.is_none() {
+    if config.data.is_none() && config.store.url.is_none() {
         add(
             Grade::Warning,
-            "`data` is not set".to_owned(),
+            "neither `data` nor `store.url` is set".to_owned(),
             "Keys are kept in memory: after a restart a retry of what was carried out runs again.",
             "name a folder with `data`, and a secret with `secret_file`",
         );

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use nevertwice_api::ErrorCode;
-use nevertwice_idempotency::proxy::{Proxy, ProxyConfig, ProxyError, ProxyParts, TlsNow, UpstreamUrl};
+use nevertwice_idempotency::proxy::{Proxy, ProxyConfig, ProxyError, ProxyParts, StoreUrl, TlsNow, UpstreamUrl};
 use nevertwice_server::{Metrics as ServerMetrics, Reloader, TlsFiles};
 use tokio::net::TcpListener;
 use tokio::time::{MissedTickBehavior, interval};
@@ -41,6 +41,10 @@ pub(crate) struct ProxyArgs {
     /// The folder of keys that outlive the process; without it they are kept in memory.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// A database of keys that several proxies may share: `sqlite:PATH` or `postgres://USER@HOST/NAME`. Its password is taken from
+    /// `store.password_file` or from the environment, `PGPASSWORD`.
+    #[arg(long, value_name = "URL", value_parser = |text: &str| Ok::<_, std::convert::Infallible>(StoreUrl::new(text)))]
+    store: Option<StoreUrl>,
     /// A TOML file with settings.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -62,6 +66,7 @@ impl ProxyArgs {
         config.listen = self.listen.unwrap_or(config.listen);
         config.admin = self.admin.or(config.admin);
         config.data = self.data.clone().or(config.data);
+        config.store.url = self.store.clone().or(config.store.url);
         config.secret_file = self.secret_file.clone().or(config.secret_file);
         config.log = self.log.clone().unwrap_or(config.log);
         config.check()?;
@@ -98,7 +103,9 @@ fn serve(config: &ProxyConfig) -> Result<(), ProxyError> {
     let filter = EnvFilter::try_new(&config.log).map_err(|error| ProxyError::configuration(format!("`log` is no filter: {error}")))?;
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal()).init();
     let tls = tls(config)?;
-    let Opened { store, secrets } = store::open(config)?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| internal("No runtime could be made", error))?;
+    let Opened { store, secrets } = store::open(config, &runtime)?;
     let metrics = Arc::new(ProxyMetrics::new(Arc::clone(&store), &config.patterns()));
     let parts = ProxyParts {
         store,
@@ -106,8 +113,6 @@ fn serve(config: &ProxyConfig) -> Result<(), ProxyError> {
         observer: Arc::clone(&metrics) as Arc<_>,
         tls: tls.clone().map(|files| Arc::new(move || files.now()) as TlsNow),
     };
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| internal("No runtime could be made", error))?;
     runtime.block_on(async {
         let proxy = Proxy::bind(config, parts).await?;
         metrics.watch(proxy.counts(), Box::new(proxy.bodies()));

@@ -81,8 +81,8 @@ impl ProxyMetrics {
         let watched = Arc::new(OnceLock::new());
         registry.register_collector(Box::new(Scraped { watched: Arc::clone(&watched), store }));
         for route in routes {
-            for outcome in OUTCOMES {
-                drop(outcomes.get_or_create(&OutcomeOf { route: route.clone(), outcome: word(outcome) }));
+            for outcome in Outcome::ALL {
+                drop(outcomes.get_or_create(&OutcomeOf { route: route.clone(), outcome: outcome.word() }));
             }
             let route = RouteOnly { route: route.clone() };
             drop((handled.get_or_create(&route), body_bytes.get_or_create(&route), stale.get_or_create(&route)));
@@ -108,49 +108,12 @@ impl ProxyMetrics {
     }
 }
 
-/// All that can become of a request.
-const OUTCOMES: [Outcome; 14] = [
-    Outcome::Fresh,
-    Outcome::Rerun,
-    Outcome::Tombstone,
-    Outcome::Freed,
-    Outcome::Unknown,
-    Outcome::Replay,
-    Outcome::ReplayOfTombstone,
-    Outcome::Mismatch,
-    Outcome::InProgress,
-    Outcome::Lapsed,
-    Outcome::Refused,
-    Outcome::StoreDownClosed,
-    Outcome::StoreDownOpen,
-    Outcome::WithoutKey,
-];
-
 /// What the layer asks a store for.
 const OPERATIONS: [&str; 5] = ["register", "complete", "renew", "release", "inspect"];
 
-const fn word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Fresh => "fresh",
-        Outcome::Rerun => "rerun",
-        Outcome::Tombstone => "tombstone",
-        Outcome::Freed => "freed",
-        Outcome::Unknown => "unknown",
-        Outcome::Replay => "replay",
-        Outcome::ReplayOfTombstone => "replay_of_tombstone",
-        Outcome::Mismatch => "mismatch",
-        Outcome::InProgress => "in_progress",
-        Outcome::Lapsed => "lapsed",
-        Outcome::Refused => "refused",
-        Outcome::StoreDownClosed => "store_down_closed",
-        Outcome::StoreDownOpen => "store_down_open",
-        Outcome::WithoutKey => "without_key",
-    }
-}
-
 impl KeyObserver for ProxyMetrics {
     fn ended(&self, route: &str, outcome: Outcome) {
-        self.outcomes.get_or_create(&OutcomeOf { route: route.to_owned(), outcome: word(outcome) }).inc();
+        self.outcomes.get_or_create(&OutcomeOf { route: route.to_owned(), outcome: outcome.word() }).inc();
     }
 
     fn handled(&self, route: &str, time: Duration, body_bytes: u64) {

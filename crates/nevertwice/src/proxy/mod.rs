@@ -5,6 +5,7 @@
 
 mod admin;
 mod command;
+mod database;
 mod metrics;
 mod store;
 

@@ -61,6 +61,7 @@ client_errors_free = true
 store_5xx = true
 stored_bytes_max = 100
 oversize = { spill = 1000 }
+trailers = "keep"
 streams = false
 not_replayed = ["x-once"]
 store_down = "open"
@@ -83,6 +84,8 @@ async fn nonsense_is_refused_and_named() {
         (format!("{UPSTREAM}requests_max = 0"), "`requests_max`"),
         (format!("{UPSTREAM}tls_key = \"a\""), "`tls_certificate`"),
         (format!("{UPSTREAM}previous_secret_file = \"a\""), "`previous_secret_file`"),
+        (format!("{UPSTREAM}data = \"a\"\n[store]\nurl = \"sqlite:b\""), "both say where keys are kept"),
+        (format!("{UPSTREAM}[store]\npassword_file = \"a\""), "`store.password_file`"),
         (format!("{UPSTREAM}trusted_proxies = \"nobody\""), "neither an address"),
         (format!("{UPSTREAM}identity = {{ header = {{ principal = \"x-user\" }} }}"), "`trusted_proxies` names nobody"),
         (format!("{UPSTREAM}upstream_http = \"2\""), "needs `host = \"upstream\"`"),
