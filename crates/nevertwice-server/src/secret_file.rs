@@ -167,7 +167,12 @@ impl SecretFile {
     }
 
     pub(crate) fn noted(&self, secret: &[u8; 32]) -> String {
-        HEXLOWER_PERMISSIVE.encode(&SaleKey::derive(secret, "").email(self.check)) + "\n"
+        self.mark(secret) + "\n"
+    }
+
+    /// What tells a secret from others without telling it.
+    pub(crate) fn mark(&self, secret: &[u8; 32]) -> String {
+        HEXLOWER_PERMISSIVE.encode(&SaleKey::derive(secret, "").email(self.check))
     }
 
     fn later_version(&self, text: &str) -> Option<u32> {

@@ -12,7 +12,7 @@ use super::routes_config::{EVERYTHING, RouteConfig, routes};
 use super::store_url::StoreUrl;
 use super::upstream_url::UpstreamUrl;
 use crate::keys::check_policies;
-use crate::{MemoryBounds, StoreLimits};
+use crate::{MemoryBounds, Policy, StoreLimits};
 
 /// Which `Host` the upstream sees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -268,6 +268,13 @@ impl Default for ProxyConfig {
 }
 
 impl ProxyConfig {
+    /// The longest that a key is remembered, of all routes.
+    #[must_use]
+    pub fn retention_ms_max(&self) -> i64 {
+        let usual = Policy::ietf().retention_ms;
+        self.routes.iter().map(|route| route.retention_ms.unwrap_or(usual)).max().unwrap_or(usual)
+    }
+
     /// Reads settings from TOML. `name` is the file's, for people.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ use std::net::{TcpStream, ToSocketAddrs as _};
 use std::path::Path;
 use std::time::Duration;
 
+use nevertwice_local::clock::{Clock as _, SystemClock};
 use nevertwice_api::{Level, Levels};
 use nevertwice_idempotency::proxy::{IdentityConfig, ProxyConfig, ProxyError, StoreDownChoice, UpstreamUrl};
 use nevertwice_server::config::Config;
@@ -11,7 +12,7 @@ use nevertwice_server::config::Config;
 use super::finding::{Finding, Grade};
 use super::permissions::{self, Kept};
 use super::{disk, filesystem, limits, nearest, tls};
-use crate::proxy::{check_note, settings_of};
+use crate::proxy::{check_change, check_note, settings_of};
 
 const SETTINGS: &str = "settings";
 const SECRET: &str = "secret of keys";
@@ -121,7 +122,7 @@ fn look_at_secret(config: &ProxyConfig) -> Vec<Finding> {
     let means = "`nevertwice proxy` would refuse to start: under another secret no key would be known, and retries would run again.";
     let advice = "name the file that belongs to the folder with `secret_file`";
     let fits = config.secrets().and_then(|secrets| match (secrets, &config.data) {
-        (Some(secrets), Some(data)) => check_note(data, &secrets),
+        (Some(secrets), Some(data)) => check_note(data, &secrets).and_then(|()| check_change(data, &secrets, SystemClock.now_ms())),
         _ => Ok(()),
     });
     findings.push(match fits {

@@ -11,4 +11,4 @@ mod redis_store;
 mod store;
 
 pub(crate) use command::{ProxyArgs, run, settings_of};
-pub(crate) use store::check_note;
+pub(crate) use store::{check_change, check_note};
