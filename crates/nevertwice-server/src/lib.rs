@@ -93,6 +93,7 @@ pub use person_secret::{
 };
 pub use remote::{Interrupt, Poster, Remote, RemoteError, Target};
 pub use routes::{Content, Method, Route, routes};
+pub use secret_file::write_note;
 pub use server::{Bound, Parts, Server};
 pub use telemetry::check_otlp_files;
 pub use tls::{TlsFiles, check_tls_files};

@@ -14,7 +14,9 @@ mod folder;
 mod limits;
 mod memory;
 mod permissions;
+mod proxy;
 mod tls;
 mod traces;
 
 pub(crate) use command::DoctorArgs;
+use command::nearest;
