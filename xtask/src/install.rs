@@ -34,6 +34,7 @@ pub(crate) const OF_THE_TESTS: &[Need] = &[
     Need::installed("node", "nodejs", "the test of conformance/targets/node_target.mjs"),
     // The package without the service: its `redis-check-rdb` is the server, under another name.
     Need::installed("redis-check-rdb", "redis-tools", "the tests of the Redis backend, which start servers of their own"),
+    Need::installed("postgres", "postgresql", "the tests of the ledger, which start servers of their own"),
     Need::installed("systemd-analyze", "systemd", "the test of ops/nevertwice.service"),
 ];
 
@@ -51,7 +52,7 @@ pub(crate) fn tools(workspace: &Workspace) -> Result<PathBuf, Failure> {
 
 pub(crate) fn run(workspace: &Workspace, needs: &[Need]) -> Result<String, Failure> {
     let tools = tools(workspace)?;
-    let present = |program: &str| is_file(&tools.join(program)) || on_path(program);
+    let present = |program: &str| is_file(&tools.join(program)) || on_path(program) || is_beside_versions(program);
     match plan(needs, present, is_root() && on_path("apt-get")) {
         Plan::Nothing => Ok(format!("all {} programs are there", needs.len())),
         Plan::Fetch(missing) => {
@@ -131,6 +132,12 @@ fn apt_get() -> Command {
 fn on_path(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).any(|dir| is_file(&dir.join(program)))
+}
+
+/// Debian keeps the programs of Postgres beside each other, a folder for each version, and off the `PATH`.
+fn is_beside_versions(program: &str) -> bool {
+    let mut versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    versions.any(|version| is_file(&version.path().join("bin").join(program)))
 }
 
 fn is_file(path: &Path) -> bool {

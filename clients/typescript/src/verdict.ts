@@ -22,6 +22,8 @@ const NOTHING_DONE = new Set([
   "intents_full",
   "key_store_unavailable",
   "keys_full",
+  "ledger_behind",
+  "ledger_stopped",
   "overloaded",
   "rate_limited",
   "replicas_short",

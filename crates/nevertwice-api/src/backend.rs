@@ -70,6 +70,18 @@ pub enum Failure {
         /// How many have to.
         min: usize,
     },
+    /// The ledger is further behind than it may be. Nothing was done.
+    LedgerBehind {
+        /// How far, in milliseconds.
+        lag_ms: u64,
+        /// How far it may be, in milliseconds.
+        lag_ms_max: u64,
+    },
+    /// The ledger takes nothing more of the shard: what it holds contradicts what was decided. Nothing was done.
+    LedgerStopped {
+        /// Why, for people.
+        what: String,
+    },
     /// This is a standby, which decides and reads nothing. Nothing was done.
     StandbyFollows,
     /// The server that decides can't be used: it can't be reached, or refuses. Nothing was done.
@@ -89,6 +101,8 @@ impl Failure {
             Self::ShuttingDown => ErrorCode::ShuttingDown,
             Self::PositionUnknown => ErrorCode::PositionUnknown,
             Self::ReplicasShort { .. } => ErrorCode::ReplicasShort,
+            Self::LedgerBehind { .. } => ErrorCode::LedgerBehind,
+            Self::LedgerStopped { .. } => ErrorCode::LedgerStopped,
             Self::StandbyFollows => ErrorCode::StandbyFollows,
             Self::BackendUnavailable => ErrorCode::BackendUnavailable,
         }

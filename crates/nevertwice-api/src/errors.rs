@@ -168,6 +168,8 @@ catalogue! {
     OutcomeUnknown = "outcome_unknown", 503, retry, "The answer did not come in time; the same key tells what became of it";
     ShuttingDown = "shutting_down", 503, retry, "The server is about to stop";
     ReplicasShort = "replicas_short", 503, retry, "Too few replicas confirm, and nothing is decided at that level until they do";
+    LedgerBehind = "ledger_behind", 503, retry, "The ledger is further behind than it may be, and nothing is decided until it has caught up";
+    LedgerStopped = "ledger_stopped", 503, retry, "The ledger contradicts what was decided, and takes nothing more of the shard";
     StandbyFollows = "standby_follows", 503, retry, "The server is a standby, and decides nothing";
     BackendUnavailable = "backend_unavailable", 503, retry, "The server that decides can't be used, and nothing is decided until it can";
     NotStandby = "not_standby", 409, final, "The server is no standby";
@@ -188,6 +190,7 @@ catalogue! {
     DataTooNew = "data_too_new", 0, final, "A newer version wrote the data";
     JournalDamaged = "journal_damaged", 0, final, "The journal is damaged where it was known to be durable";
     ClockBehind = "clock_behind", 0, final, "The clock is far behind the last entry";
+    LedgerUnusable = "ledger_unusable", 0, final, "The ledger can't be used";
     ConfigurationInvalid = "configuration_invalid", 0, final, "The configuration has nonsense in it";
     CredentialsRequired = "credentials_required", 0, final, "Without credentials the server binds to loopback only";
     BackupInvalid = "backup_invalid", 0, final, "The backup can't be used";

@@ -28,6 +28,8 @@ const NOTHING_DONE: &[&str] = &[
     "intents_full",
     "key_store_unavailable",
     "keys_full",
+    "ledger_behind",
+    "ledger_stopped",
     "overloaded",
     "rate_limited",
     "replicas_short",

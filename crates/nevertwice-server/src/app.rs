@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nevertwice_api::person::SaleKey;
-use nevertwice_api::{Answer, Backend, Level, Levels, Request};
+use nevertwice_api::{Answer, Backend, LedgerWatch, Level, Levels, Request};
 use nevertwice_core::{Command, Name, Position, Query, ShardId, View};
 use nevertwice_local::clock::Clock;
 use nevertwice_local::feed::JournalHost;
@@ -55,6 +55,8 @@ pub(crate) struct App {
     pub(crate) keys: KeyRecords,
     /// What this server is as long as it is not promoted.
     pub(crate) standby: Option<Arc<Standby>>,
+    /// What tells how the ledger follows, if there is one.
+    pub(crate) ledger: Option<Arc<dyn LedgerWatch>>,
     /// How many read its files at a time.
     pub(crate) journal_reads: Arc<Semaphore>,
     pub(crate) metrics: Arc<Metrics>,
@@ -126,6 +128,7 @@ impl App {
             journal: parts.journal,
             keys: KeyRecords::open(config, parts.keys, &parts.clock, &parts.metrics)?,
             standby: parts.standby,
+            ledger: parts.ledger,
             journal_reads: Arc::new(Semaphore::new(JOURNAL_READS_MAX)),
             metrics: parts.metrics,
             clock: parts.clock,

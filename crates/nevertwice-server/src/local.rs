@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nevertwice_api::{ErrorCode, Observer};
+use nevertwice_api::{ErrorCode, Level, Observer};
 use nevertwice_local::clock::Clock;
 use nevertwice_local::error::OpenError;
 use nevertwice_local::standby::{Standby, StandbyOptions};
@@ -40,6 +40,12 @@ pub fn open_standby(
     clock: Arc<dyn Clock>,
     observer: Arc<dyn Observer>,
 ) -> Result<Standby, StartError> {
+    if config.ledger.is_some() {
+        return Err(StartError::new(
+            ErrorCode::ConfigurationInvalid,
+            "`ledger` is set, and a standby writes none. Nothing was started. Leave it out; once the standby is promoted and stopped, start its folder with `serve` and the ledger.",
+        ));
+    }
     let storage = Arc::new(folder(config)?);
     let interrupt = source.interrupt();
     let options = StandbyOptions { name: name.to_owned(), wait_ms: WAIT_MS, local: options(config) };
@@ -61,7 +67,8 @@ fn folder(config: &Config) -> Result<FileStorage, StartError> {
 
 fn options(config: &Config) -> LocalOptions {
     LocalOptions {
-        level: config.level,
+        // A ledger follows what is durable here.
+        level: if config.level == Level::Ledgered { Level::Journaled } else { config.level },
         queue_max: config.queue_max,
         snapshot_bytes: config.snapshot_bytes,
         replicas_min: config.replicas_min,

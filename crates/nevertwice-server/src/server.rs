@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use nevertwice_api::{Backend, ErrorCode};
+use nevertwice_api::{Backend, ErrorCode, LedgerWatch};
 use nevertwice_local::clock::{Clock, SystemClock};
 use nevertwice_local::feed::JournalHost;
 use nevertwice_local::standby::Standby;
@@ -43,6 +43,8 @@ pub struct Parts {
     pub journal: Option<Arc<dyn JournalHost>>,
     /// What the backend is, if it is a standby: then it tells how it is, and can be promoted.
     pub standby: Option<Arc<Standby>>,
+    /// What tells how the ledger follows, if there is one.
+    pub ledger: Option<Arc<dyn LedgerWatch>>,
     /// Where records of keys are; in this process's memory if absent.
     pub keys: Option<KeyParts>,
     /// What is counted; give the same to the backend as its observer.
@@ -67,6 +69,7 @@ impl Parts {
             backend,
             journal: None,
             standby: None,
+            ledger: None,
             keys: None,
             metrics: Arc::new(Metrics::new()),
             clock: Arc::new(SystemClock),

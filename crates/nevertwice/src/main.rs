@@ -7,16 +7,20 @@ mod bench;
 mod child;
 mod conformance;
 mod copies;
+mod database;
 mod demo;
 mod doctor;
 mod explain;
 mod journal;
 mod key;
 mod key_record;
+mod keys_opened;
 mod manual;
+mod migrate;
 mod output;
 mod promote;
 mod proxy;
+mod publish;
 mod restore;
 mod serve;
 mod source;
@@ -48,6 +52,8 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Runs the server until it is told to stop (SIGINT or SIGTERM).
     Serve(serve::Arguments),
+    /// Makes the tables of the ledger, or brings them to this version; the server does so by itself at its start.
+    Migrate(migrate::MigrateArgs),
     /// Recomputes every invariant and the state hash from the journal of a stopped or copied data folder.
     Verify(verify::VerifyArgs),
     /// Looks at the journal of a stopped or copied data folder.
@@ -77,6 +83,8 @@ enum Command {
     Conformance(conformance::ConformanceArgs),
     /// Puts the Idempotency-Key contract in front of a service in any language.
     Proxy(proxy::ProxyArgs),
+    /// Tells webhooks what services have left in their outboxes, at least once and in order.
+    Publish(publish::PublishArgs),
     /// Measures how fast it is on this machine, beside baselines of the same run.
     Bench(bench::BenchArgs),
     /// Writes the completions of a shell to standard output.
@@ -94,6 +102,7 @@ enum Command {
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Serve(arguments) => return serve::run(&arguments),
+        Command::Migrate(arguments) => return migrate::run(&arguments),
         Command::Standby(arguments) => return standby::run(&arguments),
         Command::Proxy(arguments) => return proxy::run(&arguments),
         Command::Demo(arguments) => arguments.run(),
@@ -108,6 +117,7 @@ fn main() -> ExitCode {
         Command::Doctor(arguments) => arguments.run(),
         Command::Promote(arguments) => arguments.run(),
         Command::Conformance(arguments) => arguments.run(),
+        Command::Publish(arguments) => arguments.run(),
         Command::Bench(arguments) => arguments.run(),
         Command::Completions(arguments) => arguments.run(Arguments::command()),
         Command::Man(arguments) => arguments.run(Arguments::command()),

@@ -88,7 +88,7 @@ pub(crate) const WALLS: &[Wall] = &[
         package: LEDGER,
         never: &[&["axum", "redis"], PICTURES, &[LOCAL, REDIS, IDEMPOTENCY, CLIENT, SERVER, BOTS]],
         elsewhere: &[],
-        control: API,
+        control: "sqlx",
         why: "the ledger follows entries; it knows no backend that makes them",
     },
     Wall {
@@ -159,8 +159,6 @@ pub(crate) const MAY_BE_ABSENT: &[(&str, &str)] = &[
     ("futures-util", "part of hyper's family; comes and goes with its features"),
     ("reqwest", "an HTTP client that nobody brings in today"),
     ("rusqlite", "comes with the ledger"),
-    ("libsqlite3-sys", "comes with the ledger"),
-    ("sqlx", "comes with the ledger, or never"),
     ("postgres", "comes with the ledger, or never"),
     ("tokio-postgres", "comes with the ledger"),
     ("rand", "tests bring it in and out"),
@@ -169,7 +167,6 @@ pub(crate) const MAY_BE_ABSENT: &[(&str, &str)] = &[
     ("time", "a clock that nobody brings in today"),
     ("jiff", "a clock that nobody brings in today"),
     ("parking_lot", "tokio can use it; not with the features that we take"),
-    (LEDGER, "a crate of a later issue"),
 ];
 
 #[cfg(test)]

@@ -35,6 +35,8 @@ NOTHING_DONE = frozenset(
         "intents_full",
         "key_store_unavailable",
         "keys_full",
+        "ledger_behind",
+        "ledger_stopped",
         "overloaded",
         "rate_limited",
         "replicas_short",

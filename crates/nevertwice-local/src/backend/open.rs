@@ -23,7 +23,7 @@ use super::syncer::Syncer;
 use crate::chance::{Chance, SystemChance, draw_seed};
 use crate::clock::Clock;
 use crate::error::{IoFailure, OpenError};
-use crate::feed::{JournalFeed, JournalHost, Readers};
+use crate::feed::{JournalFeed, JournalHost, LocalEntries, Readers};
 use crate::folder::{Folder, draw_epoch};
 use crate::history::LocalHistory;
 use crate::journal::{JournalReader, Room};
@@ -263,6 +263,13 @@ impl LocalBackend {
     /// Keeps the journal from this batch on, whatever the snapshots hold, for somebody who still reads it.
     pub fn keep_from(&self, batch: u64) {
         self.keep_from.store(batch, Ordering::Relaxed);
+    }
+
+    /// Its entries, for the one follower that has to see each of them. From now on the journal is kept from where that one is; ask
+    /// before the first snapshot.
+    #[must_use]
+    pub fn entries(&self) -> LocalEntries {
+        LocalEntries::new(self.reader.clone(), Arc::clone(&self.keep_from))
     }
 
     /// The epoch of this start, which new entries carry: every start of a folder is an adoption.

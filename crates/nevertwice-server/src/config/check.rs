@@ -54,10 +54,16 @@ impl Config {
         };
         in_range("replicas_min", self.replicas_min as i128, 0, REPLICAS_MAX as i128);
         in_range("replicas_wait_ms", self.replicas_wait_ms.into(), 10, 600_000);
+        in_range("ledger_wait_ms", self.ledger_wait_ms.into(), 10, 600_000);
+        in_range("ledger_lag_ms_max", self.ledger_lag_ms_max.into(), 1, RETENTION_MS_MAX.into());
+        in_range("ledger_connections_max", self.ledger_connections_max.into(), 1, 1_000);
+        in_range("ledger_statement_ms", self.ledger_statement_ms.into(), 100, 3_600_000);
         in_range("queue_max", self.queue_max as i128, 1, 1_000_000);
         in_range("retention_ms", self.retention_ms.into(), RETENTION_MS_MIN.into(), RETENTION_MS_MAX.into());
         in_range("keys_records_max", self.keys_records_max.into(), 1, 1_000_000_000);
-        in_range("keys_bodies_bytes_max", self.keys_bodies_bytes_max.into(), 1, 1 << 40);
+        in_range("keys_answers_bytes_max", self.keys_answers_bytes_max.into(), 1, 1 << 40);
+        in_range("keys_records_per_principal_max", self.keys_records_per_principal_max.into(), 0, 1_000_000_000);
+        in_range("keys_answers_bytes_per_principal_max", self.keys_answers_bytes_per_principal_max.into(), 0, 1 << 40);
         in_range("keys_answer_bytes_max", self.keys_answer_bytes_max.into(), 1, 1 << 25);
         in_range("keys_retention_ms", self.keys_retention_ms.into(), RETENTION_MS_MIN.into(), RETENTION_MS_MAX.into());
         in_range("keys_lease_ms", self.keys_lease_ms.into(), 1, LEASE_MS_MAX.into());
@@ -132,7 +138,19 @@ impl Config {
             Level::Replicated => {
                 wrong.push("`level` is `replicated`, which needs a `replicas_min` of 1 or more, and as many standbys".to_owned())
             }
-            Level::Ledgered => wrong.push("`level` must be `journaled`, `decided` or `replicated`: there is no ledger".to_owned()),
+            Level::Ledgered if self.ledger.is_some() => {}
+            Level::Ledgered => wrong.push("`level` is `ledgered`, which needs a `ledger`".to_owned()),
+        }
+        if self.ledger.is_some() && self.ledger_wait_ms > self.answer_deadline_ms {
+            wrong.push("`ledger_wait_ms` must be at most `answer_deadline_ms`: nobody would hear what came later".to_owned());
+        }
+        if i128::from(self.ledger_lag_ms_max) >= i128::from(self.retention_ms) {
+            wrong.push(
+                "`ledger_lag_ms_max` must be shorter than `retention_ms`: a key must not be forgotten before the ledger has it".to_owned(),
+            );
+        }
+        if self.ledger.is_none() && self.ledger_password_file.is_some() {
+            wrong.push("`ledger_password_file` is the password of a `ledger`, and there is none".to_owned());
         }
         if self.replicas_min > 0 && self.replicas_wait_ms > self.answer_deadline_ms {
             wrong.push("`replicas_wait_ms` must be at most `answer_deadline_ms`: nobody would hear what came later".to_owned());

@@ -70,6 +70,7 @@ pub(crate) async fn metrics(call: Box<Call>) -> Result<Reply, Refusal> {
         shards.extend(standby.positions().await.into_iter().take(SHARDS_MAX).map(at));
     }
     let feed = app.journal.as_ref().and_then(|host| host.feed());
+    let ledger = app.ledger.as_ref().map(|ledger| ledger.status(app.clock.now_ms()));
     let copies = Copies {
         durable: feed.as_ref().map(|feed| feed.durable()),
         replicas: feed.as_ref().and_then(|feed| feed.replicas()),
@@ -80,7 +81,8 @@ pub(crate) async fn metrics(call: Box<Call>) -> Result<Reply, Refusal> {
     let machine = Arc::clone(&app.machine);
     let machine = tokio::task::spawn_blocking(move || machine.read()).await.unwrap_or_default();
     let (under_way, waiting) = app.limiter.counts();
-    let scraped = Scraped { status: app.backend.status(), machine, under_way, waiting, shards, live, copies, keys: app.keys.status() };
+    let scraped =
+        Scraped { status: app.backend.status(), machine, under_way, waiting, shards, live, copies, ledger, keys: app.keys.status() };
     match app.metrics.text(scraped) {
         Ok(text) => Ok(Reply::other("application/openmetrics-text; version=1.0.0; charset=utf-8", text.into_bytes())),
         Err(_) => Err(Refusal::new(ErrorCode::Internal, "The metrics could not be written", "Tell the operator")),

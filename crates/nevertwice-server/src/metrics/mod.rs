@@ -7,6 +7,7 @@ mod backend;
 mod copies;
 mod histogram;
 mod keys;
+mod ledger;
 mod machine;
 mod registry;
 mod requests;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use nevertwice_api::{BackendStatus, ErrorCode, Health, KeyStoreStatus};
+use nevertwice_api::{BackendStatus, ErrorCode, Health, KeyStoreStatus, LedgerStatus};
 use nevertwice_core::Position;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
@@ -13,6 +13,7 @@ use prometheus_client::registry::Registry;
 
 use super::Metrics;
 use super::copies::Copies;
+use super::ledger;
 use super::machine;
 use crate::machine::Readings;
 use crate::reply::Outcome;
@@ -27,6 +28,8 @@ pub(crate) struct Scraped {
     pub(crate) shards: Vec<ShardAt>,
     pub(crate) live: Vec<LiveOn>,
     pub(crate) copies: Copies,
+    /// How the ledger follows; none if there is none.
+    pub(crate) ledger: Option<LedgerStatus>,
     pub(crate) keys: KeyStoreStatus,
 }
 
@@ -142,6 +145,7 @@ impl Scrape {
         for LiveOn { sale, level, live } in live {
             bookings.encode_family(&[("sale", sale.as_str()), ("level", level.as_str())])?.encode_gauge(live)?;
         }
-        copies.encode(encoder)
+        copies.encode(encoder)?;
+        ledger::encode(self.scraped.ledger.as_ref(), encoder)
     }
 }

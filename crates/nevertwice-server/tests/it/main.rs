@@ -20,6 +20,7 @@ mod keys;
 mod limits;
 mod markets;
 mod ops;
+mod outcomes;
 mod payments;
 mod planted;
 mod rare;
