@@ -8,6 +8,7 @@ mod codes;
 mod install;
 mod licences;
 mod lints;
+mod lua;
 mod runner;
 mod schemathesis;
 mod simulate;

@@ -5,7 +5,7 @@ use std::fmt;
 use clap::Subcommand;
 
 use crate::workspace::Workspace;
-use crate::{clients, licences, lints, schemathesis, simulate, suite, tidy, walls};
+use crate::{clients, licences, lints, lua, schemathesis, simulate, suite, tidy, walls};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
 pub(crate) enum Step {
@@ -13,6 +13,8 @@ pub(crate) enum Step {
     Fmt,
     /// Rules of this project's own: banned words and calls, dead files, broken links
     Tidy,
+    /// The Lua scripts: the shape that keeps them whole, and a linter for the language
+    Lua,
     /// Does every crate stay away from what it must never reach?
     Walls,
     /// Does every dependency carry a licence that we accept?
@@ -33,9 +35,10 @@ pub(crate) enum Step {
 
 impl Step {
     /// In the order that `ci` runs them: what is cheap first.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Fmt,
         Self::Tidy,
+        Self::Lua,
         Self::Walls,
         Self::Licences,
         Self::Clippy,
@@ -50,6 +53,7 @@ impl Step {
         match self {
             Self::Fmt => "fmt",
             Self::Tidy => "tidy",
+            Self::Lua => "lua",
             Self::Walls => "walls",
             Self::Licences => "licences",
             Self::Clippy => "clippy",
@@ -66,6 +70,7 @@ impl Step {
         let verdict = match self {
             Self::Fmt => lints::fmt(workspace),
             Self::Tidy => tidy::run(workspace),
+            Self::Lua => lua::run(workspace),
             Self::Walls => walls::run(workspace),
             Self::Licences => licences::run(workspace),
             Self::Clippy => lints::clippy(workspace),

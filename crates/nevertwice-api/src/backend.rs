@@ -84,6 +84,8 @@ pub enum Failure {
     },
     /// This is a standby, which decides and reads nothing. Nothing was done.
     StandbyFollows,
+    /// The server that decides can't be used: it can't be reached, or refuses. Nothing was done.
+    BackendUnavailable,
 }
 
 impl Failure {
@@ -102,6 +104,7 @@ impl Failure {
             Self::LedgerBehind { .. } => ErrorCode::LedgerBehind,
             Self::LedgerStopped { .. } => ErrorCode::LedgerStopped,
             Self::StandbyFollows => ErrorCode::StandbyFollows,
+            Self::BackendUnavailable => ErrorCode::BackendUnavailable,
         }
     }
 }

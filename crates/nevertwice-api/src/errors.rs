@@ -171,6 +171,7 @@ catalogue! {
     LedgerBehind = "ledger_behind", 503, retry, "The ledger is further behind than it may be, and nothing is decided until it has caught up";
     LedgerStopped = "ledger_stopped", 503, retry, "The ledger contradicts what was decided, and takes nothing more of the shard";
     StandbyFollows = "standby_follows", 503, retry, "The server is a standby, and decides nothing";
+    BackendUnavailable = "backend_unavailable", 503, retry, "The server that decides can't be used, and nothing is decided until it can";
     NotStandby = "not_standby", 409, final, "The server is no standby";
     HistoryDiffers = "history_differs", 409, final, "The journal is another history than the copy";
     BatchesPruned = "batches_pruned", 410, final, "The batches that come next are not kept any more";

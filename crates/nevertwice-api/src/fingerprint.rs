@@ -3,7 +3,9 @@
 //! Member order, white space and the spelling of string escapes don't matter; the order of arrays does, and so does the exact
 //! text of numbers. RFC 8785 would turn numbers into doubles, and two amounts above 2^53 could share a fingerprint.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
@@ -12,6 +14,9 @@ pub const VERSION: u8 = 1;
 
 /// The deepest nesting of arrays and objects that is read.
 pub const DEPTH_MAX: usize = 64;
+
+/// Members of an object for which there is room at first.
+const MEMBERS_EXPECTED: usize = 8;
 
 /// Bytes that are not one JSON text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +72,13 @@ struct Parser<'a> {
     at: usize,
 }
 
-impl Parser<'_> {
+/// A member of an object, and where it was written.
+struct Member<'a> {
+    name: Cow<'a, str>,
+    written: Range<usize>,
+}
+
+impl<'a> Parser<'a> {
     const fn error(&self, what: &'static str) -> NotJson {
         NotJson { at: self.at, what }
     }
@@ -114,13 +125,15 @@ impl Parser<'_> {
 
     fn object(&mut self, out: &mut Vec<u8>, depth: usize) -> Result<(), NotJson> {
         self.at += 1;
-        let mut members: Vec<(String, Vec<u8>)> = Vec::new();
         self.space();
         if self.peek() == Some(b'}') {
             self.at += 1;
             out.extend_from_slice(b"{}");
             return Ok(());
         }
+        let start = out.len();
+        let mut members: Vec<Member<'a>> = Vec::with_capacity(MEMBERS_EXPECTED);
+        let mut is_in_order = true;
         loop {
             self.space();
             if self.peek() != Some(b'"') {
@@ -130,9 +143,13 @@ impl Parser<'_> {
             self.space();
             self.expect(b':', "a colon should be here")?;
             self.space();
-            let mut value = Vec::new();
-            self.value(&mut value, depth + 1)?;
-            members.push((name, value));
+            out.push(if members.is_empty() { b'{' } else { b',' });
+            let from = out.len();
+            write_string(&name, out);
+            out.push(b':');
+            self.value(out, depth + 1)?;
+            is_in_order = is_in_order && members.last().is_none_or(|last| last.name < name);
+            members.push(Member { name, written: from..out.len() });
             self.space();
             match self.peek() {
                 Some(b',') => self.at += 1,
@@ -140,17 +157,14 @@ impl Parser<'_> {
                 _ => return Err(self.error("a comma or the object's end should be here")),
             }
         }
-        members.sort_by(|a, b| a.0.cmp(&b.0));
-        if members.windows(2).any(|pair| matches!(pair, [a, b] if a.0 == b.0)) {
-            return Err(self.error("the object that ends here has a member twice"));
+        if !is_in_order {
+            members.sort_by(|a, b| a.name.cmp(&b.name));
+            if members.windows(2).any(|pair| matches!(pair, [a, b] if a.name == b.name)) {
+                return Err(self.error("the object that ends here has a member twice"));
+            }
+            reorder(out, start, &members);
         }
         self.at += 1;
-        for (number, (name, value)) in members.iter().enumerate() {
-            out.push(if number == 0 { b'{' } else { b',' });
-            write_string(name, out);
-            out.push(b':');
-            out.extend_from_slice(value);
-        }
         out.push(b'}');
         Ok(())
     }
@@ -232,9 +246,9 @@ impl Parser<'_> {
     }
 
     /// Reads a string, its escapes resolved.
-    fn string(&mut self) -> Result<String, NotJson> {
+    fn string(&mut self) -> Result<Cow<'a, str>, NotJson> {
         self.at += 1;
-        let mut string = String::new();
+        let mut string = Cow::Borrowed("");
         loop {
             let start = self.at;
             while !matches!(self.peek(), None | Some(b'"' | b'\\' | 0..=0x1f)) {
@@ -242,7 +256,7 @@ impl Parser<'_> {
             }
             let plain = self.text.get(start..self.at).unwrap_or_default();
             match std::str::from_utf8(plain) {
-                Ok(plain) => string.push_str(plain),
+                Ok(plain) => string += plain,
                 Err(error) => return Err(NotJson { at: start + error.valid_up_to(), what: "a string that is not UTF-8" }),
             }
             match self.peek() {
@@ -252,7 +266,7 @@ impl Parser<'_> {
                 }
                 Some(b'\\') => {
                     self.at += 1;
-                    string.push(self.escape()?);
+                    string.to_mut().push(self.escape()?);
                 }
                 Some(_) => return Err(self.error("a control character in a string")),
                 None => return Err(self.error("the text ends within a string")),
@@ -308,19 +322,40 @@ impl Parser<'_> {
     }
 }
 
-fn write_string(string: &str, out: &mut Vec<u8>) {
+/// Puts the members of an object that begins at `start` into their order.
+fn reorder(out: &mut Vec<u8>, start: usize, members: &[Member<'_>]) {
+    let before = out.split_off(start);
+    for (number, Member { written, .. }) in members.iter().enumerate() {
+        out.push(if number == 0 { b'{' } else { b',' });
+        out.extend_from_slice(before.get(written.start - start..written.end - start).unwrap_or_default());
+    }
+}
+
+fn write_string(string: &Cow<'_, str>, out: &mut Vec<u8>) {
     out.push(b'"');
-    for byte in string.bytes() {
+    // What the parser borrows from the text had no escapes, and needs none.
+    if let Cow::Borrowed(plain) = string {
+        out.extend_from_slice(plain.as_bytes());
+        out.push(b'"');
+        return;
+    }
+    let is_escaped = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
+    let mut rest = string.as_bytes();
+    while let Some(at) = rest.iter().position(is_escaped) {
+        let (plain, escaped) = rest.split_at(at);
+        out.extend_from_slice(plain);
+        let Some((byte, after)) = escaped.split_first() else { break };
         match byte {
             b'"' => out.extend_from_slice(b"\\\""),
             b'\\' => out.extend_from_slice(b"\\\\"),
-            0..=0x1f => {
+            control => {
                 const HEX: &[u8; 16] = b"0123456789abcdef";
                 out.extend_from_slice(b"\\u00");
-                out.extend([HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+                out.extend([HEX[usize::from(control >> 4)], HEX[usize::from(control & 15)]]);
             }
-            _ => out.push(byte),
         }
+        rest = after;
     }
+    out.extend_from_slice(rest);
     out.push(b'"');
 }

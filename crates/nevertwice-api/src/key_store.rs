@@ -46,6 +46,17 @@ impl AnswerBytes {
         }
     }
 
+    /// Whether there are as many bytes as the answer says. Of what a store replays that is enough: it has held the bytes to their digests
+    /// when it took them, and again when it read them from outside its memory.
+    #[must_use]
+    pub fn are_as_long_as(&self, answer: &KeyAnswer) -> bool {
+        let (head, body) = (self.head.len() as u64, self.body.len() as u64);
+        match answer.body {
+            BodyKept::Tombstone => head == 0 && body == 0,
+            BodyKept::Whole => head == u64::from(answer.head_bytes) && body == answer.body_bytes,
+        }
+    }
+
     /// Whether these are the bytes of that answer: as many as it says, with its digests; none, of a tombstone.
     #[must_use]
     pub fn fit(&self, answer: &KeyAnswer) -> bool {
@@ -163,7 +174,8 @@ pub trait KeyStore: Send + Sync + 'static {
     /// The most bytes of one answer, head and body together, that it keeps.
     fn answer_bytes_max(&self) -> u64;
 
-    /// Claims a key for an attempt, or tells what is known of it.
+    /// Claims a key for an attempt, or tells what is known of it. The bytes of a replay are those that were kept: a store that reads
+    /// them from outside its memory holds them to their digests.
     fn register(
         &self,
         id: KeyId,

@@ -72,17 +72,20 @@ pub(crate) fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
 
 /// An answer, repeated. None if the bytes are not those of the answer.
 pub(crate) fn replay<B>(answer: &KeyAnswer, bytes: AnswerBytes, policy: &Policy) -> Option<Response<KeysBody<B>>> {
-    if !bytes.fit(answer) {
+    if !bytes.are_as_long_as(answer) {
         return None;
     }
     let status = u16::try_from(answer.status).ok().and_then(|status| StatusCode::from_u16(status).ok())?;
-    let mut headers = HeaderMap::new();
-    for (name, value) in decode_lines(&bytes.head).ok()? {
-        headers.append(HeaderName::from_bytes(name).ok()?, HeaderValue::from_bytes(value).ok()?);
+    let lines = decode_lines(&bytes.head).ok()?;
+    // Room for the two lines that are added.
+    let mut headers = HeaderMap::with_capacity(lines.len() + 2);
+    for (name, value) in lines {
+        // A piece of what is kept, not a copy.
+        headers.append(HeaderName::from_bytes(name).ok()?, HeaderValue::from_maybe_shared(bytes.head.slice_ref(value)).ok()?);
     }
-    headers.insert(&policy.marker, HeaderValue::from_static("true"));
+    headers.insert(policy.marker.clone(), HeaderValue::from_static("true"));
     // Without this line a browser hides the marker from the page.
-    headers.append(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_str(policy.marker.as_str()).ok()?);
+    headers.append(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from(policy.marker.clone()));
     let mut response = Response::new(KeysBody::whole(bytes.body));
     *response.status_mut() = status;
     *response.headers_mut() = headers;

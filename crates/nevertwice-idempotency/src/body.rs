@@ -1,6 +1,5 @@
 //! The body of an answer: what was read of it, and the rest that was not.
 
-use std::collections::VecDeque;
 use std::error::Error;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -12,32 +11,37 @@ use crate::tee::TeeReader;
 
 /// The body of an answer that passed the layer.
 pub struct KeysBody<B> {
-    first: VecDeque<Frame<Bytes>>,
+    first: Bytes,
     rest: Rest<B>,
 }
 
 enum Rest<B> {
     Nothing,
     Unread(Pin<Box<B>>),
+    /// The next frame was read, and it was too much, or has trailers.
+    Cut(Box<Frame<Bytes>>, Pin<Box<B>>),
     Copied(TeeReader),
 }
 
 impl<B> KeysBody<B> {
     pub(crate) fn whole(bytes: Bytes) -> Self {
-        let first = if bytes.is_empty() { VecDeque::new() } else { VecDeque::from([Frame::data(bytes)]) };
-        Self { first, rest: Rest::Nothing }
+        Self { first: bytes, rest: Rest::Nothing }
     }
 
     pub(crate) fn passed(rest: B) -> Self {
-        Self { first: VecDeque::new(), rest: Rest::Unread(Box::pin(rest)) }
+        Self { first: Bytes::new(), rest: Rest::Unread(Box::pin(rest)) }
     }
 
-    pub(crate) fn resumed(first: VecDeque<Frame<Bytes>>, rest: Pin<Box<B>>) -> Self {
-        Self { first, rest: Rest::Unread(rest) }
+    pub(crate) fn resumed(first: Bytes, next: Option<Frame<Bytes>>, rest: Pin<Box<B>>) -> Self {
+        let rest = match next {
+            Some(next) => Rest::Cut(Box::new(next), rest),
+            None => Rest::Unread(rest),
+        };
+        Self { first, rest }
     }
 
     pub(crate) fn copied(reader: TeeReader) -> Self {
-        Self { first: VecDeque::new(), rest: Rest::Copied(reader) }
+        Self { first: Bytes::new(), rest: Rest::Copied(reader) }
     }
 }
 
@@ -49,13 +53,19 @@ where
     type Error = Box<dyn Error + Send + Sync>;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        if let Some(frame) = self.first.pop_front() {
-            return Poll::Ready(Some(Ok(frame)));
+        if !self.first.is_empty() {
+            return Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut self.first)))));
+        }
+        if matches!(self.rest, Rest::Cut(..))
+            && let Rest::Cut(next, rest) = std::mem::replace(&mut self.rest, Rest::Nothing)
+        {
+            self.rest = Rest::Unread(rest);
+            return Poll::Ready(Some(Ok(*next)));
         }
         match &mut self.rest {
             Rest::Unread(rest) => rest.as_mut().poll_frame(cx).map_err(Into::into),
             Rest::Copied(reader) => reader.poll_frame(cx),
-            Rest::Nothing => Poll::Ready(None),
+            Rest::Nothing | Rest::Cut(..) => Poll::Ready(None),
         }
     }
 
@@ -63,15 +73,16 @@ where
         self.first.is_empty()
             && match &self.rest {
                 Rest::Unread(rest) => rest.is_end_stream(),
-                Rest::Copied(_) => false,
+                Rest::Copied(_) | Rest::Cut(..) => false,
                 Rest::Nothing => true,
             }
     }
 
     fn size_hint(&self) -> SizeHint {
-        let first: u64 = self.first.iter().filter_map(Frame::data_ref).map(|data| data.len() as u64).sum();
+        let next = if let Rest::Cut(next, _) = &self.rest { next.data_ref().map_or(0, Bytes::len) } else { 0 };
+        let first = (self.first.len() as u64).saturating_add(next as u64);
         let hint = match &self.rest {
-            Rest::Unread(rest) => rest.size_hint(),
+            Rest::Unread(rest) | Rest::Cut(_, rest) => rest.size_hint(),
             Rest::Copied(_) => SizeHint::default(),
             Rest::Nothing => SizeHint::with_exact(0),
         };

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nevertwice_api::{AnswerBytes, KeyReply, KeyStoreFailure, Levels, Registered};
+use nevertwice_api::{AnswerBytes, KeyReply, KeyStoreFailure, Registered};
 use nevertwice_core::keys::{
     CompleteKey, KeyAnswer, KeyId, KeyRejection, LapsePolicy, Lease, OwnerId, RegisterKey, Registration, ReleaseKey, RenewLease,
 };
 use tokio::time::sleep;
 
-use crate::Keys;
+use crate::heartbeat::Heartbeats;
+use crate::routes::Route;
+use crate::{Keys, Policy};
 
 /// How often a claim whose reply was lost is asked for again.
 const REGISTER_TRIES: u32 = 3;
@@ -23,8 +25,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// What an attempt holds.
 pub(crate) struct Claims {
     keys: Arc<Keys>,
+    route: Arc<Route>,
     owner: OwnerId,
-    levels: Levels,
     held: Vec<Held>,
 }
 
@@ -61,13 +63,19 @@ pub(crate) enum Changed {
 
 impl Claims {
     /// Claims every name in turn, and gives back what it has if a later one is known.
-    pub(crate) async fn claim(keys: &Arc<Keys>, ids: &[KeyId], command: &RegisterKey, levels: Levels) -> Result<Claimed, KeyStoreFailure> {
-        let mut claims = Self { keys: Arc::clone(keys), owner: command.owner, levels, held: Vec::new() };
+    pub(crate) async fn claim(
+        keys: &Arc<Keys>,
+        route: &Arc<Route>,
+        ids: &[KeyId],
+        command: &RegisterKey,
+    ) -> Result<Claimed, KeyStoreFailure> {
+        let (keys, route) = (Arc::clone(keys), Arc::clone(route));
+        let mut claims = Self { keys, route, owner: command.owner, held: Vec::with_capacity(ids.len()) };
         for id in ids {
             let told = match claims.register(*id, command).await {
                 Ok(told) => told,
                 Err(failure) => {
-                    claims.give_back().await;
+                    Box::pin(claims.give_back()).await;
                     return Err(failure);
                 }
             };
@@ -90,11 +98,21 @@ impl Claims {
                 },
                 Err(rejection) => Claimed::Refused(rejection, told.at_ms),
             };
-            claims.give_back().await;
+            if !claims.held.is_empty() {
+                Box::pin(claims.give_back()).await;
+            }
             return Ok(known);
         }
         let taken_over = claims.held.iter().any(|held| held.taken_over);
         Ok(Claimed::Runs { claims, taken_over })
+    }
+
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.route.policy
+    }
+
+    pub(crate) fn heartbeats(&self) -> &Arc<Heartbeats> {
+        &self.keys.heartbeats
     }
 
     /// The generation that a handler may pass on.
@@ -105,7 +123,7 @@ impl Claims {
     async fn register(&self, id: KeyId, command: &RegisterKey) -> Result<KeyReply<Registered>, KeyStoreFailure> {
         let mut tries = 1;
         loop {
-            match self.keys.ask("register", || self.keys.store.register(id, command.clone(), self.levels)).await {
+            match self.keys.ask("register", || self.keys.store.register(id, command.clone(), self.route.policy.levels)).await {
                 // It may be ours already: the same owner is told so.
                 Err(KeyStoreFailure::OutcomeUnknown) if tries < REGISTER_TRIES => tries += 1,
                 told => return told,
@@ -126,7 +144,8 @@ impl Claims {
     async fn complete_one(&self, id: KeyId, command: &CompleteKey, bytes: &AnswerBytes) -> Changed {
         let mut pause = FIRST_PAUSE;
         for _ in 0..COMPLETE_TRIES {
-            match self.keys.ask("complete", || self.keys.store.complete(id, command.clone(), bytes.clone(), self.levels)).await {
+            match self.keys.ask("complete", || self.keys.store.complete(id, command.clone(), bytes.clone(), self.route.policy.levels)).await
+            {
                 Ok(told) => return if told.reply.is_ok() { Changed::Done } else { Changed::Stale },
                 Err(KeyStoreFailure::Full | KeyStoreFailure::BytesRefused) => return Changed::BytesRefused,
                 Err(_) => sleep(pause).await,
@@ -134,6 +153,15 @@ impl Claims {
             pause *= 2;
         }
         Changed::Failed
+    }
+
+    /// Moves the end of the leases to where a claim's is, and tells whoever listens if another has taken over.
+    pub(crate) async fn renew_lease(&self) -> Changed {
+        let changed = self.renew(self.route.policy.lease_ms).await;
+        if changed == Changed::Stale {
+            self.keys.observer.stale_owner_refused(&self.route.pattern);
+        }
+        changed
     }
 
     /// Moves the end of the leases; to now with 0.
@@ -172,7 +200,7 @@ impl Claims {
 
     async fn release_one(&self, Held { id, generation, .. }: Held) -> Changed {
         let command = ReleaseKey { owner: self.owner, generation };
-        changed(self.keys.ask("release", || self.keys.store.release(id, command, self.levels)).await)
+        changed(self.keys.ask("release", || self.keys.store.release(id, command, self.route.policy.levels)).await)
     }
 }
 

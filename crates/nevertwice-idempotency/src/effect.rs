@@ -1,12 +1,12 @@
 //! What an answer of the handler says about its effect.
 
-use http::header::RETRY_AFTER;
+use http::header::{HeaderName, RETRY_AFTER};
 use http::response::Parts;
 
 use crate::Policy;
 
 /// The header with which a handler says so itself. It is taken off before the client sees the answer.
-pub(crate) const EFFECT: &str = "idempotency-effect";
+pub(crate) static EFFECT: HeaderName = HeaderName::from_static("idempotency-effect");
 
 /// What becomes of the key. In an answer's extensions it is the word of whoever stands between the layer and the handler, as the
 /// proxy does: an answer that is not the handler's own must not be taken for one.
@@ -22,7 +22,7 @@ pub(crate) enum Effect {
 
 /// Reads what is said, takes the header off, and else goes by the status.
 pub(crate) fn of_answer(head: &mut Parts, policy: &Policy) -> Effect {
-    let said = head.headers.remove(EFFECT);
+    let said = head.headers.remove(&EFFECT);
     if let Some(effect) = head.extensions.remove::<Effect>() {
         return effect;
     }

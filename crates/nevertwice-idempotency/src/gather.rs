@@ -1,16 +1,18 @@
 //! Reads the body of a guarded request whole, before anything is claimed.
 
 use std::future::Future;
+use std::pin::pin;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::Body;
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use http_body_util::BodyExt as _;
 use nevertwice_api::ErrorCode;
-use tokio::time::timeout;
 
 use crate::Policy;
 use crate::answer::Refusal;
+use crate::joined::Joined;
+use crate::timers::Timers;
 
 /// How bodies of guarded requests are read and kept until the handler takes them.
 pub(crate) trait Gather<B>: Clone + Send + Sync + 'static {
@@ -38,11 +40,15 @@ where
     type Whole = Bytes;
 
     async fn gather(&self, policy: &Policy, body: B) -> Result<Bytes, Refusal> {
-        match Box::pin(Limited::new(body, policy.request_bytes_max).collect()).await {
-            Ok(collected) => Ok(collected.to_bytes()),
-            Err(error) if error.is::<LengthLimitError>() => Err(too_large(policy)),
-            Err(_) => Err(malformed()),
+        let (mut body, mut joined) = (pin!(body), Joined::default());
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame.map_err(|_| malformed())?.into_data() else { continue };
+            if data.len() > policy.request_bytes_max.saturating_sub(joined.len()) {
+                return Err(too_large(policy));
+            }
+            joined.push(data);
         }
+        Ok(joined.whole())
     }
 
     async fn digest<D>(&self, whole: Bytes, digest: D) -> Result<(Bytes, [u8; 32]), Refusal>
@@ -55,9 +61,9 @@ where
 }
 
 /// Reads a body within the route's time.
-pub(crate) async fn gather_in_time<B, G: Gather<B>>(gather: &G, policy: &Policy, body: B) -> Result<G::Whole, Refusal> {
-    let in_time = timeout(Duration::from_millis(policy.request_ms_max), gather.gather(policy, body)).await;
-    in_time.unwrap_or_else(|_| {
+pub(crate) async fn gather_in_time<B, G: Gather<B>>(timers: &Timers, gather: &G, policy: &Policy, body: B) -> Result<G::Whole, Refusal> {
+    let in_time = timers.within(Duration::from_millis(policy.request_ms_max), pin!(gather.gather(policy, body))).await;
+    in_time.unwrap_or_else(|| {
         Err(Refusal::new(ErrorCode::RequestTimeout, "The body did not arrive in time. Nothing was done. Send it again.").after(1_000))
     })
 }

@@ -1,12 +1,15 @@
 //! One request at a guarded route, from its key to its answer.
 
 use std::any::Any;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{Request, Response};
+use http::{HeaderName, Request, Response};
 use http_body::Body;
 use nevertwice_api::key_header::{self, KeyHeaderError};
 use nevertwice_api::{AnswerBytes, ErrorCode, KeyStoreFailure};
@@ -18,8 +21,8 @@ use tower_service::Service;
 use crate::answer::{Refusal, replay};
 use crate::body::KeysBody;
 use crate::claim::{Changed, Claimed, Claims};
-use crate::detached::{Detached, caught};
-use crate::flights::Entry;
+use crate::detached::{Begun, Detached};
+use crate::flights::{Entry, Flight};
 use crate::gather::{Gather, gather_in_time};
 use crate::key_age::made_at;
 use crate::keys::code_of;
@@ -27,8 +30,8 @@ use crate::routes::Route;
 use crate::run::Attempt;
 use crate::{Became, Caller, Keys, Outcome, Policy, StoreDown, fingerprint};
 
-const KEY: &str = "idempotency-key";
-const EXPIRES: &str = "idempotency-expires";
+static KEY: HeaderName = HeaderName::from_static("idempotency-key");
+static EXPIRES: HeaderName = HeaderName::from_static("idempotency-expires");
 
 /// What a request means, once it has been read.
 pub(crate) struct Meant {
@@ -43,6 +46,39 @@ pub(crate) type Held = Option<Arc<dyn Any + Send + Sync>>;
 
 pub(crate) type Answered<RB, E> = Result<Response<KeysBody<RB>>, E>;
 
+/// The answer to a request that is on its way.
+pub struct KeysFuture<RB: Send + 'static, E: Send + 'static> {
+    work: Detached<Answered<RB, E>>,
+    /// None where the request passes unguarded.
+    policy: Option<Arc<Policy>>,
+}
+
+impl<RB: Send + 'static, E: Send + 'static> KeysFuture<RB, E> {
+    /// Lets a request through, unguarded.
+    pub(crate) fn passed<S, B>(request: Request<B>, service: S) -> Self
+    where
+        S: Service<Request<B>, Response = Response<RB>, Error = E> + Send + 'static,
+        S::Future: Send + 'static,
+        B: Send + 'static,
+    {
+        Self { work: Detached::new(|_| passed(request, service)), policy: None }
+    }
+}
+
+impl<RB: Send + 'static, E: Send + 'static> Future for KeysFuture<RB, E> {
+    type Output = Answered<RB, E>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let answered = ready!(Pin::new(&mut self.work).poll(cx));
+        match (answered, &self.policy) {
+            (Some(answered), _) => Poll::Ready(answered),
+            (None, Some(policy)) => Poll::Ready(Ok(unknown(policy).render())),
+            // What passes never begins, and only what has begun may panic and end.
+            (None, None) => Poll::Pending,
+        }
+    }
+}
+
 /// Lets a request through, unguarded.
 pub(crate) async fn passed<S, B, RB>(request: Request<B>, mut service: S) -> Answered<RB, S::Error>
 where
@@ -51,14 +87,38 @@ where
     service.call(request).await.map(|response| response.map(KeysBody::passed))
 }
 
-/// Answers a request of a guarded route.
-pub(crate) async fn guarded<S, B, G, RB>(
-    keys: &Arc<Keys>,
-    gather: &G,
+/// Answers a request of a guarded route. From the claim on it goes on whoever hangs up; until then nothing has been asked for.
+pub(crate) fn guarded<S, B, G, RB>(
+    keys: Arc<Keys>,
+    gather: G,
     route: Arc<Route>,
     request: Request<B>,
     service: S,
     held: Held,
+) -> KeysFuture<RB, S::Error>
+where
+    S: Service<Request<B>, Response = Response<RB>> + Send + 'static,
+    S::Future: Send + 'static,
+    S::Error: Send + 'static,
+    B: From<G::Whole> + Send + 'static,
+    G: Gather<B>,
+    RB: Body<Data = Bytes> + Send + 'static,
+    RB::Error: Into<Box<dyn std::error::Error + Send + Sync>> + Send,
+{
+    let policy = route.policy.clone();
+    let work = Detached::new(move |begun| looked_at(keys, gather, route, request, service, held, begun));
+    KeysFuture { work, policy: Some(policy) }
+}
+
+/// Finds out what a request means, and answers it.
+async fn looked_at<S, B, G, RB>(
+    keys: Arc<Keys>,
+    gather: G,
+    route: Arc<Route>,
+    request: Request<B>,
+    service: S,
+    held: Held,
+    begun: Begun,
 ) -> Answered<RB, S::Error>
 where
     S: Service<Request<B>, Response = Response<RB>> + Send + 'static,
@@ -75,7 +135,7 @@ where
         Ok(Some(key)) => key,
         Ok(None) if !route.policy.required => {
             ended(Outcome::WithoutKey);
-            return passed(Request::from_parts(parts, body), service).await;
+            return Box::pin(passed(Request::from_parts(parts, body), service)).await;
         }
         Ok(None) => {
             ended(Outcome::WithoutKey);
@@ -88,24 +148,28 @@ where
             return Ok(refusal.render());
         }
     };
-    let (meant, body) = match read(keys, gather, &route, &key, &parts, body).await {
+    let (meant, body) = match read(&keys, &gather, &route, &key, &parts, body).await {
         Ok(read) => read,
         Err(refusal) => {
             ended(Outcome::Refused);
             return Ok(refusal.render());
         }
     };
-    // Detached from the connection: from the claim on, a client that hangs up changes nothing.
-    let answering = caught(answer(Arc::clone(keys), route.clone(), meant, parts, body, service, held));
-    match Detached::new(answering).await {
-        Some(answered) => answered,
-        None => Ok(unknown(&route.policy).render()),
+    // From here on a client that hangs up changes nothing.
+    begun.set();
+    match told(&keys, &route, &meant, &parts).await {
+        Told::Runs { claims, taken_over, flight } => {
+            let attempt = Attempt { keys, route, claims: Arc::new(claims), taken_over, _flight: flight, _held: held };
+            attempt.run(Request::from_parts(parts, B::from(body)), service).await
+        }
+        Told::Answer(response) => Ok(response),
+        Told::Unguarded => Box::pin(passed(Request::from_parts(parts, B::from(body)), service)).await,
     }
 }
 
 /// The key of a request: none where there is no such header.
 pub(crate) fn key_of(parts: &Parts) -> Result<Option<IdempotencyKey>, Refusal> {
-    let mut lines = parts.headers.get_all(KEY).iter();
+    let mut lines = parts.headers.get_all(&KEY).iter();
     let Some(line) = lines.next() else { return Ok(None) };
     let invalid = |what: String| {
         Refusal::new(
@@ -120,7 +184,7 @@ pub(crate) fn key_of(parts: &Parts) -> Result<Option<IdempotencyKey>, Refusal> {
 }
 
 fn expires_at(parts: &Parts) -> Result<Option<i64>, Refusal> {
-    let mut lines = parts.headers.get_all(EXPIRES).iter();
+    let mut lines = parts.headers.get_all(&EXPIRES).iter();
     let Some(line) = lines.next() else { return Ok(None) };
     let instant = line.to_str().ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit())).and_then(|text| text.parse().ok());
     match (instant, lines.next()) {
@@ -158,37 +222,30 @@ pub(crate) async fn read<B, G: Gather<B>>(
         let detail = "The key is older than keys are remembered. Nothing was done. Find out what became of the first request.";
         return Err(Refusal::new(ErrorCode::IntentExpired, detail));
     }
-    let whole = gather_in_time(gather, policy, body).await?;
+    let whole = gather_in_time(&keys.request_timers, gather, policy, body).await?;
     let ids = keys.secrets.ids(&caller, parts, policy, key.as_str());
     let head = fingerprint::Head::of(parts, &route.policy);
     let (whole, fingerprint) = gather.digest(whole, move |body| head.with_body(body)).await?;
     Ok((Meant { ids, caller, fingerprint, expires_at }, whole))
 }
 
-/// Claims the key and answers: with the handler, with what is known, or with a refusal. It goes on whoever hangs up.
-pub(crate) async fn answer<S, B, W, RB>(
-    keys: Arc<Keys>,
-    route: Arc<Route>,
-    meant: Meant,
-    parts: Parts,
-    body: W,
-    service: S,
-    held: Held,
-) -> Answered<RB, S::Error>
-where
-    S: Service<Request<B>, Response = Response<RB>> + Send + 'static,
-    S::Future: Send + 'static,
-    S::Error: Send + 'static,
-    B: From<W> + Send + 'static,
-    W: Send + 'static,
-    RB: Body<Data = Bytes> + Send + 'static,
-    RB::Error: Into<Box<dyn std::error::Error + Send + Sync>> + Send,
-{
+/// What the store told of a key, and what that means for the request.
+enum Told<RB> {
+    /// The attempt may run.
+    Runs { claims: Claims, taken_over: bool, flight: Option<Flight> },
+    /// What is known, or a refusal.
+    Answer(Response<KeysBody<RB>>),
+    /// The store can't be used, and the route runs all the same.
+    Unguarded,
+}
+
+/// Claims the key, or finds out what to answer.
+async fn told<RB>(keys: &Arc<Keys>, route: &Arc<Route>, meant: &Meant, parts: &Parts) -> Told<RB> {
     let policy = &*route.policy;
     let ended = |outcome| keys.observer.ended(&route.pattern, outcome);
     let refused = |refusal: Refusal, outcome| {
         ended(outcome);
-        Ok(refusal.render())
+        Told::Answer(refusal.render())
     };
     let owner = keys.attempt();
     let command = RegisterKey {
@@ -199,30 +256,30 @@ where
         expires_at: meant.expires_at,
         lapse: policy.lapse,
     };
-    let deadline = Instant::now() + Duration::from_millis(policy.wait_ms);
+    let deadline = (policy.wait_ms > 0).then(|| Instant::now() + Duration::from_millis(policy.wait_ms));
     let (claimed, flight) = loop {
         // Where nobody waits, nobody need be found.
-        let entry = meant.ids.last().filter(|_| policy.wait_ms > 0).map(|id| keys.flights.enter(*id));
+        let entry = deadline.zip(meant.ids.last()).map(|(deadline, id)| (deadline, keys.flights.enter(*id)));
         let flight = match entry {
-            Some(Entry::Follows(mut ends)) if Instant::now() < deadline => {
+            Some((deadline, Entry::Follows(mut ends))) if Instant::now() < deadline => {
                 // Another body is told so at once; the same one waits.
                 if let Ok(Claimed::Refused(rejection @ KeyRejection::FingerprintMismatch { .. }, at_ms)) =
-                    peek(&keys, &meant, &command).await
+                    Box::pin(peek(keys, meant, &command)).await
                 {
                     break (Ok(Claimed::Refused(rejection, at_ms)), None);
                 }
                 let _ = timeout_at(deadline, ends.changed()).await;
                 continue;
             }
-            Some(Entry::First(flight)) => Some(flight),
+            Some((_, Entry::First(flight))) => Some(flight),
             _ => None,
         };
-        break (Claims::claim(&keys, &meant.ids, &command, policy.levels).await, flight);
+        break (Claims::claim(keys, route, &meant.ids, &command).await, flight);
     };
     let (claims, taken_over) = match claimed {
         Ok(Claimed::Runs { claims, taken_over }) => (claims, taken_over),
         Ok(Claimed::Replay(kept, bytes)) => {
-            if policy.authorise_replay.as_ref().is_some_and(|authorise| !authorise(&meant.caller, &parts)) {
+            if policy.authorise_replay.as_ref().is_some_and(|authorise| !authorise(&meant.caller, parts)) {
                 let detail = "The answer is known, and the caller may not see it any more. Nothing was done.";
                 return refused(Refusal::new(ErrorCode::RoleInsufficient, detail), Outcome::Refused);
             }
@@ -230,7 +287,7 @@ where
                 && let Some(response) = replay(&kept, bytes, policy)
             {
                 ended(Outcome::Replay);
-                return Ok(response);
+                return Told::Answer(response);
             }
             let figures = vec![("status", u64::from(kept.status)), ("body_bytes", kept.body_bytes)];
             let detail =
@@ -243,41 +300,47 @@ where
         }
         Err(KeyStoreFailure::Unavailable | KeyStoreFailure::OutcomeUnknown) if policy.store_down == StoreDown::Open => {
             ended(Outcome::StoreDownOpen);
-            let mut service = service;
-            return service.call(Request::from_parts(parts, B::from(body))).await.map(|response| response.map(KeysBody::passed));
+            return Told::Unguarded;
         }
         Err(failure) => {
             let detail = "The key could not be claimed, so nothing was run. Send the same request with the same key again.";
             return refused(Refusal::new(code_of(&failure), detail).after(1_000), Outcome::StoreDownClosed);
         }
     };
-    if taken_over && policy.lapse == LapsePolicy::Ask {
-        let became = match &policy.ask {
-            Some(ask) => ask.what_became(&parts).await,
-            None => Became::Unknown,
-        };
-        match became {
-            Became::Nothing if meant.expires_at.is_some_and(|expires_at| expires_at <= keys.clock.now_ms()) => {
-                claims.release().await;
-                let detail = "The key's time has run out, and nothing has happened with it. Nothing was done.";
-                return refused(Refusal::new(ErrorCode::IntentExpired, detail), Outcome::Refused);
-            }
-            // Whoever was asked took longer than the lease, and somebody else asks now.
-            Became::Nothing if claims.renew(policy.lease_ms).await == Changed::Stale => return refused(lapsed(policy), Outcome::Lapsed),
-            Became::Nothing => {}
-            Became::Done => {
-                claims.complete(&AnswerBytes::tombstone(200, 0), &AnswerBytes::default()).await;
-                let detail = "The request was carried out, and its answer is lost. It is not run again.";
-                return refused(Refusal::new(ErrorCode::AnswerNotKept, detail), Outcome::ReplayOfTombstone);
-            }
-            Became::Unknown => {
-                claims.renew(0).await;
-                return refused(lapsed(policy), Outcome::Lapsed);
-            }
+    if taken_over
+        && policy.lapse == LapsePolicy::Ask
+        && let Err((refusal, outcome)) = Box::pin(ask(keys, policy, meant, &claims, parts)).await
+    {
+        return refused(refusal, outcome);
+    }
+    Told::Runs { claims, taken_over, flight }
+}
+
+/// Asks what became of an attempt whose lease had ended, and says why this one may not run.
+async fn ask(keys: &Keys, policy: &Policy, meant: &Meant, claims: &Claims, parts: &Parts) -> Result<(), (Refusal, Outcome)> {
+    let became = match &policy.ask {
+        Some(ask) => ask.what_became(parts).await,
+        None => Became::Unknown,
+    };
+    match became {
+        Became::Nothing if meant.expires_at.is_some_and(|expires_at| expires_at <= keys.clock.now_ms()) => {
+            claims.release().await;
+            let detail = "The key's time has run out, and nothing has happened with it. Nothing was done.";
+            Err((Refusal::new(ErrorCode::IntentExpired, detail), Outcome::Refused))
+        }
+        // Whoever was asked took longer than the lease, and somebody else asks now.
+        Became::Nothing if claims.renew(policy.lease_ms).await == Changed::Stale => Err((lapsed(policy), Outcome::Lapsed)),
+        Became::Nothing => Ok(()),
+        Became::Done => {
+            claims.complete(&AnswerBytes::tombstone(200, 0), &AnswerBytes::default()).await;
+            let detail = "The request was carried out, and its answer is lost. It is not run again.";
+            Err((Refusal::new(ErrorCode::AnswerNotKept, detail), Outcome::ReplayOfTombstone))
+        }
+        Became::Unknown => {
+            claims.renew(0).await;
+            Err((lapsed(policy), Outcome::Lapsed))
         }
     }
-    let attempt = Attempt { keys, route, claims: Arc::new(claims), taken_over, _flight: flight, _held: held };
-    attempt.run(parts, body, service).await
 }
 
 /// Asks only whether the key is used for something else: under the policy that takes nothing over, by an owner that never runs.

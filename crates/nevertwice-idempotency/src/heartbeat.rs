@@ -1,16 +1,16 @@
 //! Heartbeats of all attempts of a process, by one task: so a lease is renewed although its handler computes without a pause, and an
 //! attempt that ends soon costs neither a task nor a timer.
 
-use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use crate::Keys;
 use crate::claim::{Changed, Claims};
-use crate::routes::Route;
+
+/// A heartbeat that comes due within this part of its span is renewed with those that are due, so that many need few rounds.
+const EARLY: u32 = 16;
 
 /// The heartbeats of one process.
 #[derive(Default)]
@@ -22,29 +22,32 @@ pub(crate) struct Heartbeats {
 
 #[derive(Default)]
 struct State {
-    next: u64,
-    due: BTreeSet<(Instant, u64)>,
-    beats: HashMap<u64, (Instant, Beat)>,
+    beats: Vec<Option<Beat>>,
+    /// Places among them where there is none.
+    free: Vec<usize>,
     /// What the task waits for, if there is a task.
     waits_until: Option<Instant>,
+    /// The shortest span between two beats so far.
+    shortest: Option<Duration>,
 }
 
-#[derive(Clone)]
 struct Beat {
-    keys: Arc<Keys>,
-    route: Arc<Route>,
     claims: Arc<Claims>,
     every: Duration,
+    /// When the lease is renewed next; none after the last time.
+    next: Option<Instant>,
     last: Instant,
-    /// Whether the attempt has ended. Held while a lease is renewed: the end waits for it.
-    has_ended: Arc<tokio::sync::Mutex<bool>>,
+    /// Once it was renewed: whether the attempt has ended. Held while a lease is renewed, so that the end waits for it.
+    has_ended: Option<HasEnded>,
 }
+
+type HasEnded = Arc<tokio::sync::Mutex<bool>>;
 
 /// The heartbeat of one attempt, until it is ended or dropped.
 pub(crate) struct Heartbeat {
     heartbeats: Arc<Heartbeats>,
-    number: u64,
-    has_ended: Arc<tokio::sync::Mutex<bool>>,
+    /// None once it was ended.
+    place: Option<usize>,
 }
 
 impl Heartbeats {
@@ -53,44 +56,40 @@ impl Heartbeats {
     }
 
     /// Renews the leases of an attempt three times in their span, as long as the policy says.
-    pub(crate) fn start(keys: &Arc<Keys>, route: &Arc<Route>, claims: &Arc<Claims>) -> Heartbeat {
-        let heartbeats = Arc::clone(&keys.heartbeats);
-        let every = Duration::from_millis(u64::try_from(route.policy.lease_ms / 3).unwrap_or(1).max(1));
-        let now = Instant::now();
-        let last = now + Duration::from_millis(route.policy.heartbeat_ms_max);
-        let has_ended = Arc::new(tokio::sync::Mutex::new(false));
-        let beat = Beat {
-            keys: Arc::clone(keys),
-            route: Arc::clone(route),
-            claims: Arc::clone(claims),
-            every,
-            last,
-            has_ended: Arc::clone(&has_ended),
-        };
+    pub(crate) fn start(claims: &Arc<Claims>, now: Instant) -> Heartbeat {
+        let heartbeats = Arc::clone(claims.heartbeats());
+        let policy = claims.policy();
+        let every = Duration::from_millis(u64::try_from(policy.lease_ms / 3).unwrap_or(1).max(1));
+        let (next, last) = (now + every, now + Duration::from_millis(policy.heartbeat_ms_max));
+        let beat = Beat { claims: Arc::clone(claims), every, next: Some(next), last, has_ended: None };
         let mut state = heartbeats.state();
-        let number = state.next;
-        state.next += 1;
-        state.put(number, now + every, beat);
+        let place = state.put(beat);
+        state.shortest = Some(state.shortest.map_or(every, |shortest| shortest.min(every)));
         match state.waits_until {
             None => {
-                state.waits_until = Some(now + every);
+                state.waits_until = Some(next);
                 tokio::spawn(Arc::clone(&heartbeats).run());
             }
-            Some(until) if now + every < until => heartbeats.earlier.notify_one(),
+            Some(until) if next < until => heartbeats.earlier.notify_one(),
             Some(_) => {}
         }
         drop(state);
-        Heartbeat { heartbeats, number, has_ended }
+        Heartbeat { heartbeats, place: Some(place) }
     }
 
     async fn run(self: Arc<Self>) {
         let ends = Ends(&self);
+        // Most attempts end before anybody looks for their heartbeat. So one look that finds none is not the end: or each attempt would
+        // start a task anew.
+        let mut was_idle = false;
         loop {
             let until = {
                 let mut state = self.state();
-                let first = state.due.first().map(|(at, _)| *at);
-                state.waits_until = first;
-                match first {
+                let first = state.beats.iter().flatten().filter_map(|beat| beat.next).min();
+                let idle = state.shortest.map(|span| Instant::now() + span);
+                state.waits_until = first.or(idle.filter(|_| !was_idle));
+                was_idle = first.is_none();
+                match state.waits_until {
                     Some(at) => at,
                     // Told above, while nobody could look.
                     None => return std::mem::forget(ends),
@@ -101,36 +100,30 @@ impl Heartbeats {
                 () = self.earlier.notified() => continue,
             }
             let now = Instant::now();
-            while let Some((number, beat)) = self.state().take_due(now) {
-                tokio::spawn(beat.renew(Arc::clone(&self), number));
+            let due: Vec<_> = self.state().beats.iter_mut().flatten().filter_map(|beat| beat.due(now)).collect();
+            for (claims, has_ended) in due {
+                tokio::spawn(renew(claims, has_ended));
             }
         }
     }
 }
 
 impl State {
-    fn put(&mut self, number: u64, at: Instant, beat: Beat) {
-        self.due.insert((at, number));
-        self.beats.insert(number, (at, beat));
+    fn put(&mut self, beat: Beat) -> usize {
+        if let Some(place) = self.free.pop()
+            && let Some(here) = self.beats.get_mut(place)
+        {
+            *here = Some(beat);
+            return place;
+        }
+        self.beats.push(Some(beat));
+        self.beats.len() - 1
     }
 
-    fn remove(&mut self, number: u64) {
-        if let Some((at, _)) = self.beats.remove(&number) {
-            self.due.remove(&(at, number));
-        }
-    }
-
-    /// One that is due, and puts it back for the next time.
-    fn take_due(&mut self, now: Instant) -> Option<(u64, Beat)> {
-        let (at, number) = self.due.first().copied().filter(|(at, _)| *at <= now)?;
-        self.due.remove(&(at, number));
-        let (_, beat) = self.beats.remove(&number)?;
-        let next = now + beat.every;
-        // After its time a lease ends; a late answer is kept if nobody has taken over.
-        if next < beat.last {
-            self.put(number, next, beat.clone());
-        }
-        Some((number, beat))
+    fn take(&mut self, place: usize) -> Option<Beat> {
+        let beat = self.beats.get_mut(place).and_then(Option::take)?;
+        self.free.push(place);
+        Some(beat)
     }
 }
 
@@ -144,27 +137,39 @@ impl Drop for Ends<'_> {
 }
 
 impl Beat {
-    async fn renew(self, heartbeats: Arc<Heartbeats>, number: u64) {
-        let has_ended = self.has_ended.lock().await;
-        if *has_ended {
-            return;
-        }
-        if self.claims.renew(self.route.policy.lease_ms).await == Changed::Stale {
-            self.keys.observer.stale_owner_refused(&self.route.pattern);
-            heartbeats.state().remove(number);
-        }
+    /// What is to be renewed, if it is due; then it is set for the next time.
+    fn due(&mut self, now: Instant) -> Option<(Arc<Claims>, HasEnded)> {
+        self.next.filter(|next| *next <= now + self.every / EARLY)?;
+        // After its time a lease ends; a late answer is kept if nobody has taken over.
+        self.next = Some(now + self.every).filter(|next| *next < self.last);
+        let has_ended = self.has_ended.get_or_insert_default();
+        Some((Arc::clone(&self.claims), Arc::clone(has_ended)))
+    }
+}
+
+async fn renew(claims: Arc<Claims>, has_ended: HasEnded) {
+    let mut has_ended = has_ended.lock().await;
+    // One that was replaced has nothing more to renew.
+    if !*has_ended && claims.renew_lease().await == Changed::Stale {
+        *has_ended = true;
     }
 }
 
 impl Heartbeat {
     /// Ends it: afterwards no lease is renewed any more.
-    pub(crate) async fn end(self) {
-        *self.has_ended.lock().await = true;
+    pub(crate) async fn end(mut self) {
+        if let Some(has_ended) = self.take().and_then(|beat| beat.has_ended) {
+            *has_ended.lock().await = true;
+        }
+    }
+
+    fn take(&mut self) -> Option<Beat> {
+        self.heartbeats.state().take(self.place.take()?)
     }
 }
 
 impl Drop for Heartbeat {
     fn drop(&mut self) {
-        self.heartbeats.state().remove(self.number);
+        self.take();
     }
 }

@@ -43,9 +43,12 @@ impl Identify for CallerExtension {
 /// The secret under which keys are named, and the one before it for as long as keys of its time are remembered.
 #[derive(Clone)]
 pub struct Secrets {
-    current: [u8; 32],
-    previous: Option<[u8; 32]>,
+    current: Secret,
+    previous: Option<Secret>,
 }
+
+/// A secret as it is used: the digest that has taken it in, to be gone on with.
+type Secret = Hmac<Sha256>;
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -56,23 +59,23 @@ impl fmt::Debug for Secrets {
 impl Secrets {
     /// One secret of 32 random bytes.
     #[must_use]
-    pub const fn new(current: [u8; 32]) -> Self {
-        Self { current, previous: None }
+    pub fn new(current: [u8; 32]) -> Self {
+        Self { current: keyed(&current), previous: None }
     }
 
     /// During a change: every key is claimed and answered under both, the previous one first, so that processes that know only one
     /// of them never both run a request. Drop the previous one when a retention has passed since the last process of its time.
     #[must_use]
-    pub const fn changing(current: [u8; 32], previous: [u8; 32]) -> Self {
-        Self { current, previous: Some(previous) }
+    pub fn changing(current: [u8; 32], previous: [u8; 32]) -> Self {
+        Self { current: keyed(&current), previous: Some(keyed(&previous)) }
     }
 
     /// What tells the secrets from others without telling them: of the current one, and of the previous one if there is one. Noted beside
     /// a store that outlives the process, it shows a secret that does not belong to it.
     #[must_use]
     pub fn marks(&self) -> Vec<[u8; 32]> {
-        let mark = |secret: &[u8; 32]| {
-            let mut mac = keyed(secret);
+        let mark = |secret: &Secret| {
+            let mut mac = secret.clone();
             mac.update(b"nevertwice secret mark 1");
             mac.finalize().into_bytes().into()
         };
@@ -86,15 +89,15 @@ impl Secrets {
     }
 }
 
-fn keyed(secret: &[u8; 32]) -> Hmac<Sha256> {
+fn keyed(secret: &[u8; 32]) -> Secret {
     // A key shorter than SHA-256's block is filled up with zeros (RFC 2104, section 2).
     let mut block = [0; 64];
     block[..32].copy_from_slice(secret);
     Hmac::<Sha256>::new(&block.into())
 }
 
-fn id(secret: &[u8; 32], caller: &Caller, parts: &Parts, policy: &Policy, key: &str) -> KeyId {
-    let mut mac = keyed(secret);
+fn id(secret: &Secret, caller: &Caller, parts: &Parts, policy: &Policy, key: &str) -> KeyId {
+    let mut mac = secret.clone();
     let mut add = |part: &[u8]| {
         mac.update(&(part.len() as u64).to_le_bytes());
         mac.update(part);

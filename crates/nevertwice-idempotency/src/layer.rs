@@ -1,7 +1,5 @@
 //! The tower layer.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -14,7 +12,7 @@ use tower_service::Service;
 use crate::Keys;
 use crate::body::KeysBody;
 use crate::gather::InMemory;
-use crate::guard::{Answered, guarded, passed};
+use crate::guard::{KeysFuture, guarded};
 
 /// Puts [`Keys`] around a service. It belongs behind authentication and authorisation (added before them in axum, where the layer
 /// that is added last sees a request first), and outside of compression, which would change what is replayed.
@@ -56,7 +54,7 @@ where
 {
     type Response = Response<KeysBody<RB>>;
     type Error = S::Error;
-    type Future = Pin<Box<dyn Future<Output = Answered<RB, S::Error>> + Send>>;
+    type Future = KeysFuture<RB, S::Error>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(cx)
@@ -66,12 +64,9 @@ where
         // The service that is ready goes with the request; its clone waits for the next one.
         let next = self.inner.clone();
         let service = std::mem::replace(&mut self.inner, next);
-        let keys = self.keys.clone();
-        Box::pin(async move {
-            match keys.routes.find(request.method(), request.uri().path()) {
-                Some(route) => guarded(&keys, &InMemory, route, request, service, None).await,
-                None => passed(request, service).await,
-            }
-        })
+        match self.keys.routes.find(request.method(), request.uri().path()) {
+            Some(route) => guarded(Arc::clone(&self.keys), InMemory, route, request, service, None),
+            None => KeysFuture::passed(request, service),
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! A store in this process's memory: for tests, for one process, and for what may be forgotten with it.
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use nevertwice_api::{AnswerBytes, BoxFuture, KeyReply, KeyStore, KeyStoreFailure, KeyStoreStatus, Level, Levels, Registered, Swept};
 use nevertwice_core::keys::{
     BodyKept, CompleteKey, Completion, KeyDecision, KeyId, KeyRecord, Lease, RegisterKey, Registration, ReleaseKey, RenewLease,
@@ -39,7 +40,6 @@ impl Default for MemoryBounds {
 pub struct MemoryStore {
     clock: Arc<dyn Clock>,
     bounds: MemoryBounds,
-    hasher: RandomState,
     parts: Vec<Mutex<Part>>,
     records: AtomicU64,
     answer_bytes: AtomicU64,
@@ -49,7 +49,8 @@ pub struct MemoryStore {
 
 #[derive(Default)]
 struct Part {
-    slots: HashMap<KeyId, Slot>,
+    /// Boxed, so that a table that grows moves pointers.
+    slots: HashMap<KeyId, Box<Slot>, BuildHasherDefault<OfDigest>>,
     /// Every key once, in the order in which sweeps look at them.
     round: VecDeque<KeyId>,
     lapsed: u64,
@@ -60,6 +61,22 @@ struct Part {
 struct Slot {
     record: KeyRecord,
     bytes: AnswerBytes,
+}
+
+/// The hash of a [`KeyId`]: a piece of it, for it is a keyed digest, which nobody without the secret can choose.
+#[derive(Default)]
+struct OfDigest(u64);
+
+impl Hasher for OfDigest {
+    fn write(&mut self, bytes: &[u8]) {
+        let mut first = [0; 8];
+        first.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        self.0 = self.0.wrapping_mul(31) ^ u64::from_le_bytes(first);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 impl Slot {
@@ -87,7 +104,6 @@ impl MemoryStore {
         Self {
             clock,
             bounds,
-            hasher: RandomState::new(),
             parts: (0..PARTS).map(|_| Mutex::default()).collect(),
             records: AtomicU64::new(0),
             answer_bytes: AtomicU64::new(0),
@@ -102,11 +118,12 @@ impl MemoryStore {
     }
 
     fn part_of(&self, id: &KeyId) -> MutexGuard<'_, Part> {
-        let hash = self.hasher.hash_one(id);
-        self.part(usize::try_from(hash % PARTS as u64).unwrap_or_default())
+        // Another piece than the one that finds it within its part.
+        let [.., last] = id.0;
+        self.part(usize::from(last))
     }
 
-    fn reply<R>(&self, decision: KeyDecision<R>, slot: Option<&mut Slot>, at_ms: i64) -> KeyReply<R> {
+    fn reply<R>(&self, decision: KeyDecision<R>, slot: Option<&mut Box<Slot>>, at_ms: i64) -> KeyReply<R> {
         if let (Some(record), Some(slot)) = (decision.change, slot) {
             slot.record = record;
         }
@@ -121,16 +138,17 @@ impl MemoryStore {
         self.check_levels(levels)?;
         let mut part = self.part_of(&id);
         let at_ms = self.clock.now_ms();
-        let decision = command.decide(part.slots.get(&id).map(|slot| &slot.record), at_ms);
+        let slot = part.slots.get_mut(&id);
+        let decision = command.decide(slot.as_ref().map(|slot| &slot.record), at_ms);
         let mut bytes = AnswerBytes::default();
-        match (&decision.change, part.slots.get_mut(&id)) {
+        match (decision.change, slot) {
             (Some(record), Some(slot)) => {
                 self.answer_bytes.fetch_sub(slot.len(), Ordering::Relaxed);
-                *slot = Slot { record: record.clone(), bytes: AnswerBytes::default() };
+                **slot = Slot { record, bytes: AnswerBytes::default() };
             }
             (Some(record), None) => {
                 self.make_room(&mut part, at_ms)?;
-                part.slots.insert(id, Slot { record: record.clone(), bytes: AnswerBytes::default() });
+                part.slots.insert(id, Box::new(Slot { record, bytes: AnswerBytes::default() }));
                 part.round.push_back(id);
             }
             (None, Some(slot)) if matches!(decision.reply, Ok(Registration::Replay { .. })) => bytes = slot.bytes.clone(),
@@ -168,7 +186,7 @@ impl MemoryStore {
         }
         let mut part = self.part_of(&id);
         let at_ms = self.clock.now_ms();
-        let slot = part.slots.get_mut(&id);
+        let mut slot = part.slots.get_mut(&id);
         let decision = command.decide(slot.as_ref().map(|slot| &slot.record), at_ms);
         if let (Some(_), Some(slot), BodyKept::Whole) = (&decision.change, &slot, command.answer.body) {
             let counted = |held: u64| held.checked_add(length).filter(|held| *held <= self.bounds.answers_bytes_max);
@@ -178,11 +196,11 @@ impl MemoryStore {
             debug_assert_eq!(slot.len(), 0, "a claim has no bytes");
         }
         let is_change = decision.change.is_some();
-        let mut slot = slot;
-        let reply = self.reply(decision, slot.as_deref_mut(), at_ms);
-        if let (true, Some(slot)) = (is_change, slot) {
-            slot.bytes = bytes;
+        if let (true, Some(slot)) = (is_change, &mut slot) {
+            // Copies of their own: a few bytes may be a piece of a large buffer, which would stay with them and is counted nowhere.
+            slot.bytes = AnswerBytes { head: Bytes::copy_from_slice(&bytes.head), body: Bytes::copy_from_slice(&bytes.body) };
         }
+        let reply = self.reply(decision, slot, at_ms);
         Ok(reply)
     }
 

@@ -1,23 +1,23 @@
 //! Reads the body of an answer, as far as it is kept.
 
-use std::collections::VecDeque;
 use std::error::Error;
 use std::pin::Pin;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::response::Parts;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt as _;
 
 use crate::Policy;
+use crate::joined::Joined;
 use crate::tee::TeeWriter;
 
 /// A body, as far as it was read.
 pub(crate) enum Read<RB> {
     Whole(Bytes),
-    /// Too large, a stream of events, or with trailers: what was read of it, and the rest.
-    Cut(VecDeque<Frame<Bytes>>, Pin<Box<RB>>),
+    /// Too large, a stream of events, or with trailers: what was read of it, the frame at which it was cut, and the rest.
+    Cut(Bytes, Option<Frame<Bytes>>, Pin<Box<RB>>),
     /// It broke off.
     Broken,
     /// Nothing of it was read: it goes to the client as it comes.
@@ -36,7 +36,7 @@ pub(crate) enum Copied<RB> {
 pub(crate) async fn read_answer<RB: Body<Data = Bytes>>(head: &Parts, body: RB, policy: &Policy) -> Read<RB> {
     let is_events = head.headers.get(CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"text/event-stream"));
     if is_events || head.status.is_informational() {
-        return Read::Cut(VecDeque::new(), Box::pin(body));
+        return Read::Cut(Bytes::new(), None, Box::pin(body));
     }
     // What is known to be small is better read whole: if it breaks off, the client hears so instead of half an answer.
     let is_small = body.size_hint().upper().is_some_and(|most| most <= policy.kept_bytes_max() as u64);
@@ -48,29 +48,18 @@ pub(crate) async fn read_answer<RB: Body<Data = Bytes>>(head: &Parts, body: RB, 
 
 /// Reads a body to its end, or until it has more than `bytes_max` or trailers.
 async fn read<RB: Body<Data = Bytes>>(body: RB, bytes_max: usize) -> Read<RB> {
-    let mut body = Box::pin(body);
-    let mut frames: VecDeque<Frame<Bytes>> = VecDeque::new();
-    let mut length = 0_usize;
+    let (mut body, mut joined) = (Box::pin(body), Joined::default());
     loop {
         match body.frame().await {
-            None => break,
+            None => return Read::Whole(joined.whole()),
             Some(Err(_)) => return Read::Broken,
-            Some(Ok(frame)) => {
-                let is_data = frame.is_data();
-                length = length.saturating_add(frame.data_ref().map_or(0, Bytes::len));
-                frames.push_back(frame);
-                if !is_data || length > bytes_max {
-                    return Read::Cut(frames, body);
-                }
-            }
+            Some(Ok(frame)) => match frame.into_data() {
+                Ok(data) if data.len() <= bytes_max.saturating_sub(joined.len()) => joined.push(data),
+                Ok(data) => return Read::Cut(joined.whole(), Some(Frame::data(data)), body),
+                Err(trailers) => return Read::Cut(joined.whole(), Some(trailers), body),
+            },
         }
     }
-    let mut parts = frames.into_iter().filter_map(|frame| frame.into_data().ok());
-    let Some(first) = parts.next() else { return Read::Whole(Bytes::new()) };
-    let Some(second) = parts.next() else { return Read::Whole(first) };
-    let mut whole = BytesMut::with_capacity(length);
-    [first, second].into_iter().chain(parts).for_each(|part| whole.extend_from_slice(&part));
-    Read::Whole(whole.freeze())
 }
 
 /// Copies a body and shows it to the client meanwhile, up to `bytes_max`. The last piece of a body whose length is known is held.

@@ -60,11 +60,12 @@ impl Routes {
 }
 
 pub(crate) fn matches(pattern: &str, path: &str) -> bool {
-    let (mut wanted, mut given) = (pattern.split('/'), path.split('/'));
+    let is_slash = |byte: &u8| *byte == b'/';
+    let (mut wanted, mut given) = (pattern.as_bytes().split(is_slash), path.as_bytes().split(is_slash));
     loop {
         match (wanted.next(), given.next()) {
-            (Some(rest), Some(_)) if rest.starts_with("{*") => return true,
-            (Some(any), Some(segment)) if any.starts_with('{') && any.ends_with('}') && !segment.is_empty() => {}
+            (Some(rest), Some(_)) if rest.starts_with(b"{*") => return true,
+            (Some(any), Some(segment)) if any.starts_with(b"{") && any.ends_with(b"}") && !segment.is_empty() => {}
             (Some(literal), Some(segment)) if literal == segment => {}
             (None, None) => return true,
             _ => return false,
@@ -75,7 +76,8 @@ pub(crate) fn matches(pattern: &str, path: &str) -> bool {
 /// The path as it is compared. Who stands behind the guard may take several spellings for one path: escapes of characters that need
 /// none, segments of dots (RFC 3986, sections 6.2.2.2 and 6.2.2.3), empty segments. None of them is a way around the guard.
 fn normal(path: &str) -> Cow<'_, str> {
-    if !path.contains('%') && !path.contains("//") && !path.contains("/.") {
+    let is_other = |pair: &[u8]| matches!(pair, [b'%', _] | [_, b'%'] | [b'/', b'/' | b'.']);
+    if path != "%" && !path.as_bytes().windows(2).any(is_other) {
         return Cow::Borrowed(path);
     }
     let path = unescaped(path);

@@ -1,12 +1,13 @@
 //! Runs the handler under its claims: the heartbeat beside it, and what becomes of the key when it has answered.
 
 use std::error::Error;
-use std::pin::Pin;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::request::Parts;
-use http::{Request, Response};
+use http::{Request, Response, response};
 use http_body::{Body, Frame};
 use nevertwice_api::AnswerBytes;
 use tokio::time::Instant;
@@ -23,7 +24,7 @@ use crate::heartbeat::Heartbeats;
 use crate::read::{Copied, Read, copy, pass_rest, read_answer};
 use crate::routes::Route;
 use crate::tee::{TeeWriter, tee};
-use crate::{Keys, Outcome};
+use crate::{Keys, Outcome, Policy};
 
 /// The number of the claim under which a handler runs, in the request's extensions. Pass it on to what the handler calls: whoever
 /// remembers the highest one that it has seen can refuse an attempt that was replaced.
@@ -59,33 +60,31 @@ enum BodyRead {
 }
 
 impl Attempt {
-    pub(crate) async fn run<S, B, W, RB>(self, mut parts: Parts, body: W, mut service: S) -> Answered<RB, S::Error>
+    pub(crate) async fn run<S, B, RB>(self, mut request: Request<B>, mut service: S) -> Answered<RB, S::Error>
     where
         S: Service<Request<B>, Response = Response<RB>> + Send + 'static,
         S::Future: Send + 'static,
         S::Error: Send + 'static,
-        B: From<W> + Send + 'static,
-        W: Send + 'static,
+        B: Send + 'static,
         RB: Body<Data = Bytes> + Send + 'static,
         RB::Error: Into<Box<dyn Error + Send + Sync>> + Send,
     {
-        let policy = self.route.policy.clone();
-        parts.extensions.insert(Generation(self.claims.generation()));
+        request.extensions_mut().insert(Generation(self.claims.generation()));
         let start = Instant::now();
-        let handler = async move {
-            let response = service.call(Request::from_parts(parts, B::from(body))).await?;
-            let (head, body) = response.into_parts();
-            let read = read_answer(&head, body, &policy).await;
-            Ok((head, read))
+        let heartbeat = Heartbeats::start(&self.claims, start);
+        let answered = match catch_unwind(AssertUnwindSafe(|| service.call(request))) {
+            Ok(answering) => caught(pin!(whole(pin!(answering), &self.route.policy))).await,
+            Err(_) => None,
         };
-        let (mut head, read) = match self.with_heartbeat(handler).await {
+        heartbeat.end().await;
+        let (mut head, read) = match answered {
             Some(Ok(answered)) => answered,
             Some(Err(error)) => {
-                self.end_unknown().await;
+                Box::pin(self.end_unknown()).await;
                 return Err(error);
             }
             None => {
-                self.end_unknown().await;
+                Box::pin(self.end_unknown()).await;
                 return Ok(unknown(&self.route.policy).render());
             }
         };
@@ -98,18 +97,18 @@ impl Attempt {
                 self.settle(ended(BodyRead::Whole(bytes.clone()), bytes.len() as u64), start).await;
                 Ok(Response::from_parts(head, KeysBody::whole(bytes)))
             }
-            Read::Cut(frames, rest) => {
-                let length = frames.iter().filter_map(Frame::data_ref).map(|data| data.len() as u64).sum();
-                self.settle(ended(BodyRead::Cut, length), start).await;
-                Ok(Response::from_parts(head, KeysBody::resumed(frames, rest)))
+            Read::Cut(first, next, rest) => {
+                let next_bytes = next.as_ref().and_then(Frame::data_ref).map_or(0, Bytes::len);
+                Box::pin(self.settle(ended(BodyRead::Cut, first.len().saturating_add(next_bytes) as u64), start)).await;
+                Ok(Response::from_parts(head, KeysBody::resumed(first, next, rest)))
             }
             Read::Broken => {
-                self.settle(ended(BodyRead::Broken, 0), start).await;
+                Box::pin(self.settle(ended(BodyRead::Broken, 0), start)).await;
                 Ok(unknown(&self.route.policy).render())
             }
             Read::Unread(body) => {
                 let (writer, reader) = tee();
-                tokio::spawn(self.carry(body, writer, start, ended));
+                tokio::spawn(Box::pin(self.carry(body, writer, start, ended)));
                 Ok(Response::from_parts(head, KeysBody::copied(reader)))
             }
         }
@@ -121,8 +120,10 @@ impl Attempt {
         RB: Body<Data = Bytes> + Send + 'static,
         RB::Error: Into<Box<dyn Error + Send + Sync>> + Send,
     {
-        let copying = copy(body, writer, self.route.policy.kept_bytes_max());
-        let Some((copied, writer)) = self.with_heartbeat(copying).await else { return self.end_unknown().await };
+        let heartbeat = Heartbeats::start(&self.claims, Instant::now());
+        let copied = caught(pin!(copy(body, writer, self.route.policy.kept_bytes_max()))).await;
+        heartbeat.end().await;
+        let Some((copied, writer)) = copied else { return self.end_unknown().await };
         let length = writer.copied() as u64;
         match copied {
             Copied::Whole(bytes) => {
@@ -145,12 +146,12 @@ impl Attempt {
     async fn settle(&self, ended: Ended, start: Instant) {
         self.keys.observer.handled(&self.route.pattern, start.elapsed(), ended.length);
         let outcome = match (ended.effect, &ended.body) {
-            (Effect::Nothing, _) => match self.note(self.claims.release().await) {
+            (Effect::Nothing, _) => match self.note(Box::pin(self.claims.release()).await) {
                 Changed::Done => Outcome::Freed,
                 // Nothing has happened, and the key can't be told so: it ends as a lapsed lease.
                 _ => Outcome::Unknown,
             },
-            (Effect::Unknown, _) | (Effect::Kept, BodyRead::Broken) => return self.end_unknown().await,
+            (Effect::Unknown, _) | (Effect::Kept, BodyRead::Broken) => return Box::pin(self.end_unknown()).await,
             (Effect::Kept, _) => self.keep(ended).await,
         };
         self.keys.observer.ended(&self.route.pattern, outcome);
@@ -175,18 +176,10 @@ impl Attempt {
             }
         }
         let tombstone = AnswerBytes::tombstone(status, length);
-        match self.note(self.claims.complete(&tombstone, &AnswerBytes::default()).await) {
+        match self.note(Box::pin(self.claims.complete(&tombstone, &AnswerBytes::default())).await) {
             Changed::Done => Outcome::Tombstone,
             _ => Outcome::Unknown,
         }
-    }
-
-    /// Does work while the leases are renewed. None if it panicked.
-    async fn with_heartbeat<F: Future>(&self, work: F) -> Option<F::Output> {
-        let heartbeat = Heartbeats::start(&self.keys, &self.route, &self.claims);
-        let done = caught(work).await;
-        heartbeat.end().await;
-        done
     }
 
     fn note(&self, changed: Changed) -> Changed {
@@ -195,4 +188,15 @@ impl Attempt {
         }
         changed
     }
+}
+
+/// The answer of a handler, its body read as far as the policy wants it before the client sees anything.
+async fn whole<F, RB, E>(answering: Pin<&mut F>, policy: &Policy) -> Result<(response::Parts, Read<RB>), E>
+where
+    F: Future<Output = Result<Response<RB>, E>>,
+    RB: Body<Data = Bytes>,
+{
+    let (head, body) = answering.await?.into_parts();
+    let read = read_answer(&head, body, policy).await;
+    Ok((head, read))
 }

@@ -21,6 +21,10 @@ pub trait Subject {
     fn set_now(&self, at_ms: i64);
     /// The epoch that its next new shard begins with.
     fn epoch(&self) -> u32;
+    /// Whether a *no* for an intent that has expired stays the last word through a restart.
+    fn keeps_last_words(&self) -> bool {
+        false
+    }
     /// Stops it and starts it again on the same data, if it has any; the suite then goes on.
     fn restart(&mut self) -> BoxFuture<'_, ()>;
 }
@@ -55,7 +59,7 @@ async fn run_seed<S: Subject>(plan: &Plan, seed: u64, subject: &mut S) -> u64 {
     for number in 0..plan.steps {
         if plan.restart_every > 0 && number > 0 && number % plan.restart_every == 0 {
             subject.restart().await;
-            pure.adopt(subject.epoch());
+            pure.adopt(subject.epoch(), subject.keeps_last_words());
         }
         let step = workload.next_step();
         let place = format!("seed {seed}, step {number}, {} on {}", step.command.action.word(), step.shard);
@@ -75,8 +79,8 @@ async fn run_seed<S: Subject>(plan: &Plan, seed: u64, subject: &mut S) -> u64 {
 /// The same shards, decided by the core alone and followed by the auditor.
 struct Pure {
     states: BTreeMap<ShardId, (State, Auditor)>,
-    /// The latest instant at which a shard that is open told somebody that an intent has expired, since the last restart: that *no*
-    /// is the last word, so a backend that runs does not let the shard's time go back behind it.
+    /// The latest instant at which a shard that is open told somebody that an intent has expired, since the last restart
+    /// unless the backend keeps that: that *no* is the last word, so a backend that runs does not let the shard's time go back behind it.
     final_at_ms: BTreeMap<ShardId, i64>,
 }
 
@@ -87,11 +91,13 @@ impl Pure {
         Self { states: shards.iter().map(|shard| (shard.clone(), state(shard))).collect(), final_at_ms: BTreeMap::new() }
     }
 
-    fn adopt(&mut self, epoch: u32) {
+    fn adopt(&mut self, epoch: u32, keeps_last_words: bool) {
         for (state, _) in self.states.values_mut() {
             state.adopt(epoch);
         }
-        self.final_at_ms.clear();
+        if !keeps_last_words {
+            self.final_at_ms.clear();
+        }
     }
 
     fn step(&mut self, step: &Step, place: &str) -> (Decision, &State) {

@@ -5,6 +5,7 @@ pub mod codes;
 pub mod conformance;
 pub mod key_store;
 pub mod postgres;
+pub mod redis;
 pub mod release;
 pub mod sparse;
 pub mod storage;

@@ -43,7 +43,7 @@ pub(crate) const NEVER_IMPORTED: &[&str] = &[BINARY, TESTKIT, FUZZ, SIMULATOR, X
 pub(crate) const FOR_DEVELOPMENT: &[(&str, &str)] = &[(FUZZ, TESTKIT), (SIMULATOR, TESTKIT)];
 
 /// Features that only development turns on: what is shipped has none of them.
-pub(crate) const DEVELOPMENT_FEATURES: &[&str] = &["fuzzing", "mutants", "stepped"];
+pub(crate) const DEVELOPMENT_FEATURES: &[&str] = &["fuzzing", "given-time", "mutants", "stepped"];
 
 /// Every member of the workspace has a row, so that a new crate cannot come in without its walls.
 pub(crate) const WALLS: &[Wall] = &[
@@ -158,7 +158,6 @@ pub(crate) const MAY_BE_ABSENT: &[(&str, &str)] = &[
     ("smol", "a runtime that nobody brings in today"),
     ("futures-util", "part of hyper's family; comes and goes with its features"),
     ("reqwest", "an HTTP client that nobody brings in today"),
-    ("redis", "comes with the Redis backend"),
     ("rusqlite", "comes with the ledger"),
     ("postgres", "comes with the ledger, or never"),
     ("tokio-postgres", "comes with the ledger"),
@@ -168,7 +167,6 @@ pub(crate) const MAY_BE_ABSENT: &[(&str, &str)] = &[
     ("time", "a clock that nobody brings in today"),
     ("jiff", "a clock that nobody brings in today"),
     ("parking_lot", "tokio can use it; not with the features that we take"),
-    (REDIS, "a crate of a later issue"),
 ];
 
 #[cfg(test)]

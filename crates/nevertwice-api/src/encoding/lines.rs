@@ -9,11 +9,15 @@ pub type Line<'a> = (&'a [u8], &'a [u8]);
 /// Lines of one answer, at most.
 pub const LINES_MAX: usize = 256;
 
+/// Bytes for which there is room at first.
+const LINES_EXPECTED_BYTES: usize = 256;
+
 /// The header lines of an answer: a count of 2 bytes, then for each line the name and the value, each with 2 bytes of length before
 /// it, all little-endian. None if there are more than [`LINES_MAX`], or they are longer than [`KEY_HEAD_BYTES_MAX`] together.
 #[must_use]
 pub fn encode_lines<'a>(lines: impl IntoIterator<Item = Line<'a>>) -> Option<Vec<u8>> {
-    let mut bytes = vec![0, 0];
+    let mut bytes = Vec::with_capacity(LINES_EXPECTED_BYTES);
+    bytes.extend([0, 0]);
     let mut count = 0_u16;
     for (name, value) in lines {
         count += 1;
@@ -21,14 +25,16 @@ pub fn encode_lines<'a>(lines: impl IntoIterator<Item = Line<'a>>) -> Option<Vec
             return None;
         }
         for part in [name, value] {
-            bytes.extend(u16::try_from(part.len()).ok()?.to_le_bytes());
-            bytes.extend(part);
+            bytes.extend_from_slice(&u16::try_from(part.len()).ok()?.to_le_bytes());
+            bytes.extend_from_slice(part);
         }
         if bytes.len() > KEY_HEAD_BYTES_MAX as usize {
             return None;
         }
     }
-    bytes.splice(..2, count.to_le_bytes());
+    if let Some(first) = bytes.first_chunk_mut() {
+        *first = count.to_le_bytes();
+    }
     Some(bytes)
 }
 

@@ -8,6 +8,7 @@
 mod fact;
 mod layout;
 mod lines;
+mod part;
 mod reader;
 mod writer;
 
@@ -17,3 +18,4 @@ pub use layout::{
     decode_key_record, decode_record, encode_entry, encode_key_record, encode_record,
 };
 pub use lines::{LINES_MAX, Line, decode_lines, encode_lines};
+pub use part::{decode_fields, encode_fields};

@@ -3,11 +3,11 @@
 use super::FingerprintRules;
 
 /// What counts of a canonical text.
-pub(super) fn chosen(canonical: &[u8], rules: &FingerprintRules) -> Vec<u8> {
+pub(super) fn chosen(canonical: Vec<u8>, rules: &FingerprintRules) -> Vec<u8> {
     if rules.json_include.is_empty() && rules.json_exclude.is_empty() {
-        return canonical.to_vec();
+        return canonical;
     }
-    let mut chooser = Chooser { text: canonical, at: 0, rules, out: Vec::new() };
+    let mut chooser = Chooser { text: &canonical, at: 0, rules, out: Vec::new() };
     let all = rules.json_include.is_empty();
     chooser.value("", all);
     chooser.out

@@ -71,23 +71,23 @@ impl Head {
     fn add_body(&mut self, body: &[u8]) {
         let digest = &mut self.digest;
         let media_type = self.media_type.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let essence = media_type.split(';').next().unwrap_or_default().trim();
         let is_encoded = self.encodings.iter().any(|value| !value.as_bytes().eq_ignore_ascii_case(b"identity"));
         if !is_encoded {
-            if (essence == "application/json" || essence.ends_with("+json"))
+            if is_json(essence)
                 && let Ok(canonical) = canonical_json(body)
             {
                 digest.add(b"json");
-                return digest.add(&json::chosen(&canonical, &self.policy.fingerprint));
+                return digest.add(&json::chosen(canonical, &self.policy.fingerprint));
             }
-            if essence == "application/x-www-form-urlencoded" {
+            if essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
                 digest.add(b"form");
                 return form::fields(body).iter().for_each(|(name, value)| {
                     digest.add(name);
                     digest.add(value);
                 });
             }
-            if essence == "multipart/form-data"
+            if essence.eq_ignore_ascii_case("multipart/form-data")
                 && let Some(found) = multipart::parts(media_type, body)
             {
                 digest.add(b"multipart");
@@ -98,10 +98,15 @@ impl Head {
             }
         }
         digest.add(b"bytes");
-        digest.add(essence.as_bytes());
+        digest.add(essence.to_ascii_lowercase().as_bytes());
         self.encodings.iter().for_each(|value| digest.add(value.as_bytes()));
         digest.add(body);
     }
+}
+
+fn is_json(essence: &str) -> bool {
+    let suffix = essence.len().checked_sub("+json".len()).and_then(|at| essence.get(at..));
+    essence.eq_ignore_ascii_case("application/json") || suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case("+json"))
 }
 
 #[cfg(test)]

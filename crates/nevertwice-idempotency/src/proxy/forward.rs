@@ -260,7 +260,7 @@ impl Inner {
             head.headers.insert(UPGRADE, protocol);
         }
         if until.is_none() {
-            head.headers.remove(EFFECT);
+            head.headers.remove(&EFFECT);
         }
         head.version = Version::HTTP_11;
         head.extensions = http::Extensions::new();

@@ -78,7 +78,7 @@ impl Shared {
         let Ok(answer) = match self.keys.routes.find(request.method(), request.uri().path()) {
             Some(route) => {
                 let held: Held = Some(under_way.clone());
-                guarded(&self.keys, &self.gatherer, route, request, self.forward.clone(), held).await
+                guarded(Arc::clone(&self.keys), self.gatherer.clone(), route, request, self.forward.clone(), held).await
             }
             None => {
                 self.counts.passed.add(1);

@@ -1,0 +1,7 @@
+//! The store of keys.
+
+mod acl;
+mod conformance;
+mod faults;
+mod relay;
+mod support;

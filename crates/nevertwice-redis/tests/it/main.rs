@@ -1,0 +1,7 @@
+//! The Redis backend, on real servers that the tests start.
+
+mod conformance;
+mod given_time;
+mod keys;
+mod runner;
+mod sent;
