@@ -175,6 +175,11 @@ impl From<Failure> for Refusal {
                 format!("The ledger takes nothing more of this shard: {what}"),
                 "Keep the key, and ask again with it once an operator has found out which data folder the ledger knows",
             ),
+            Failure::BackendUnavailable => Self::new(
+                code,
+                "The server that decides can't be reached, or refuses",
+                "Ask again with the same key, waiting longer each time",
+            ),
             Failure::StandbyFollows => Self::new(
                 code,
                 "This server is a standby: it copies another server, and decides and reads nothing",

@@ -101,9 +101,10 @@ mod tests {
 
     #[test]
     fn words_and_comments_are_told_apart() {
-        assert_eq!(words("local a = f('b -- c', x[1]) .. 'd'"), [
-            "local", "a", "=", "f", "(", "'b -- c'", ",", "x", "[", "1", "]", ")", "..", "'d'"
-        ]);
+        assert_eq!(
+            words("local a = f('b -- c', x[1]) .. 'd'"),
+            ["local", "a", "=", "f", "(", "'b -- c'", ",", "x", "[", "1", "]", ")", "..", "'d'"]
+        );
         assert_eq!(without_comment("a = '--' -- b"), "a = '--' ");
         assert_eq!(without_comment("#!lua flags=no-writes"), "");
     }

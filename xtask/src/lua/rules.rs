@@ -10,8 +10,30 @@ const FLAGS: &[&str] = &["allow-oom", "no-writes"];
 
 /// Commands that change nothing. Whatever is not here counts as a write.
 const READS: &[&str] = &[
-    "EXISTS", "GET", "GETRANGE", "HEXISTS", "HGET", "HGETALL", "HLEN", "HMGET", "HSTRLEN", "LLEN", "MGET", "PTTL", "SCARD", "SISMEMBER",
-    "STRLEN", "TIME", "TYPE", "XINFO", "XLEN", "XRANGE", "XREVRANGE", "ZCARD", "ZRANGE", "ZSCORE",
+    "EXISTS",
+    "GET",
+    "GETRANGE",
+    "HEXISTS",
+    "HGET",
+    "HGETALL",
+    "HLEN",
+    "HMGET",
+    "HSTRLEN",
+    "LLEN",
+    "MGET",
+    "PTTL",
+    "SCARD",
+    "SISMEMBER",
+    "STRLEN",
+    "TIME",
+    "TYPE",
+    "XINFO",
+    "XLEN",
+    "XRANGE",
+    "XREVRANGE",
+    "ZCARD",
+    "ZRANGE",
+    "ZSCORE",
 ];
 
 /// Words with the reason why no script has them.

@@ -1,5 +1,6 @@
 //! A source of entries that a test writes itself, and entries for it.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use nevertwice_api::encoding::{decode_entry_head, encode_entry};
@@ -14,11 +15,17 @@ pub(crate) struct Script {
     id: String,
     entries: Arc<Mutex<Vec<SourceEntry>>>,
     length: Arc<watch::Sender<usize>>,
+    let_go: Arc<AtomicUsize>,
 }
 
 impl Script {
     pub(crate) fn new(id: &str) -> Script {
-        Script { id: id.to_owned(), entries: Arc::default(), length: Arc::new(watch::Sender::new(0)) }
+        Script { id: id.to_owned(), entries: Arc::default(), length: Arc::new(watch::Sender::new(0)), let_go: Arc::default() }
+    }
+
+    /// How many entries its follower needs no more.
+    pub(crate) fn let_go(&self) -> usize {
+        self.let_go.load(Ordering::SeqCst)
     }
 
     pub(crate) fn push<'a>(&self, entries: impl IntoIterator<Item = &'a Entry>) {
@@ -77,7 +84,9 @@ impl EntryReader for ScriptReader {
         self.at.to_string()
     }
 
-    fn let_go(&mut self) {}
+    fn let_go(&mut self) {
+        self.script.let_go.store(self.at, Ordering::SeqCst);
+    }
 }
 
 fn is_within_mut<'a>(mut is_within: impl FnMut(&&'a SourceEntry) -> bool) -> impl FnMut(&&'a SourceEntry) -> bool {

@@ -55,10 +55,18 @@ fn a_ledger_that_cannot_be_used_does_not_start() {
     let output = nevertwice(&["migrate"]).ran();
     assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("no `ledger`"), "{output:?}");
     let file = folder.path().join("ledger.db");
+    let address = format!("sqlite:{}", file.display());
+    let doctor = |ledger: &str| {
+        let output = nevertwice(&["doctor", "--data", data, "--ledger", ledger]).ran();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert!(doctor(&address).contains("is not there yet") && !file.exists(), "it only looks");
+    assert!(doctor("postgres://nobody@127.0.0.1:1/ledger").contains("[ledger_unusable]"));
     for _ in 0..2 {
         let output = nevertwice(&["migrate", "--ledger", &format!("sqlite:{}", file.display())]).ran();
         assert!(output.status.success() && String::from_utf8_lossy(&output.stdout).contains("of this version"), "{output:?}");
     }
+    assert!(doctor(&address).contains("its tables are of this version"));
 }
 
 /// A server that decides at `ledgered` while its Postgres is killed, comes back, and the server itself is killed.
