@@ -32,9 +32,9 @@ pub(crate) const OF_THE_TESTS: &[Need] = &[
     Need { program: "promtool", package: "prometheus", used_for: "the tests of ops/alerts.yml", unpack: Some("usr/bin/promtool") },
     Need::installed("python3", "python3", "the test of conformance/targets/python_target.py"),
     Need::installed("node", "nodejs", "the test of conformance/targets/node_target.mjs"),
-    Need::installed("postgres", "postgresql", "the tests of the ledger, which start servers of their own"),
     // The package without the service: its `redis-check-rdb` is the server, under another name.
     Need::installed("redis-check-rdb", "redis-tools", "the tests of the Redis backend, which start servers of their own"),
+    Need::installed("postgres", "postgresql", "the tests of the ledger, which start servers of their own"),
     Need::installed("systemd-analyze", "systemd", "the test of ops/nevertwice.service"),
 ];
 

@@ -102,7 +102,7 @@ impl<'a> Parser<'a> {
             Some(b'[') => self.array(out, depth),
             Some(b'"') => {
                 let string = self.string()?;
-                write_string(&string, out);
+                write_string(&string, matches!(string, Cow::Owned(_)), out);
                 Ok(())
             }
             Some(b'-' | b'0'..=b'9') => self.number(out),
@@ -145,7 +145,7 @@ impl<'a> Parser<'a> {
             self.space();
             out.push(if members.is_empty() { b'{' } else { b',' });
             let from = out.len();
-            write_string(&name, out);
+            write_string(&name, matches!(name, Cow::Owned(_)), out);
             out.push(b':');
             self.value(out, depth + 1)?;
             is_in_order = is_in_order && members.last().is_none_or(|last| last.name < name);
@@ -331,15 +331,10 @@ fn reorder(out: &mut Vec<u8>, start: usize, members: &[Member<'_>]) {
     }
 }
 
-fn write_string(string: &Cow<'_, str>, out: &mut Vec<u8>) {
+/// Writes a string. One that had no escapes needs none.
+fn write_string(string: &str, had_escapes: bool, out: &mut Vec<u8>) {
     out.push(b'"');
-    // What the parser borrows from the text had no escapes, and needs none.
-    if let Cow::Borrowed(plain) = string {
-        out.extend_from_slice(plain.as_bytes());
-        out.push(b'"');
-        return;
-    }
-    let is_escaped = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
+    let is_escaped = |byte: &u8| had_escapes && matches!(byte, b'"' | b'\\' | 0..=0x1f);
     let mut rest = string.as_bytes();
     while let Some(at) = rest.iter().position(is_escaped) {
         let (plain, escaped) = rest.split_at(at);

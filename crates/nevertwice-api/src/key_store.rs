@@ -4,11 +4,12 @@ use std::fmt;
 
 use bytes::Bytes;
 use nevertwice_core::keys::{
-    BodyKept, CompleteKey, Completion, KeyAnswer, KeyId, KeyRecord, KeyRejection, Lease, RegisterKey, Registration, ReleaseKey, RenewLease,
+    BodyKept, CompleteKey, Completion, KeyAnswer, KeyId, KeyRecord, KeyRejection, Lease, OwnerId, RegisterKey, Registration, ReleaseKey,
+    RenewLease,
 };
 use sha2::{Digest as _, Sha256};
 
-use crate::{BoxFuture, ErrorCode, Levels};
+use crate::{BoxFuture, ErrorCode, Levels, PrincipalMark};
 
 /// The bytes of an answer: what a store keeps beside the record. Of a tombstone both are empty.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -70,6 +71,17 @@ impl AnswerBytes {
     }
 }
 
+/// A claim that an attempt holds: what it names in every later step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeldKey {
+    /// The record.
+    pub id: KeyId,
+    /// The attempt.
+    pub owner: OwnerId,
+    /// The claim's generation.
+    pub generation: u64,
+}
+
 /// What a store says to a command, once it is safe to say it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyReply<R> {
@@ -99,6 +111,8 @@ pub enum KeyStoreFailure {
     OutcomeUnknown,
     /// It holds as many records or bytes as it may, and frees none that are still remembered. Nothing was done.
     Full,
+    /// The principal holds as many records or bytes as one may. Nothing was done.
+    PrincipalFull,
     /// The answer has more bytes than it keeps, or others than the command says. Nothing was done.
     BytesRefused,
     /// It does not offer one of the levels. Nothing was done.
@@ -114,7 +128,7 @@ impl KeyStoreFailure {
         match self {
             Self::Unavailable | Self::TooNew => ErrorCode::KeyStoreUnavailable,
             Self::OutcomeUnknown => ErrorCode::OutcomeUnknown,
-            Self::Full => ErrorCode::KeysFull,
+            Self::Full | Self::PrincipalFull => ErrorCode::KeysFull,
             Self::BytesRefused => ErrorCode::AnswerNotKept,
             Self::LevelUnavailable => ErrorCode::LevelUnavailable,
         }
@@ -125,6 +139,7 @@ impl fmt::Display for KeyStoreFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::TooNew => "a newer version wrote the record of the key",
+            Self::PrincipalFull => "the principal holds as many keys as one may",
             other => other.code().title(),
         })
     }
@@ -182,6 +197,18 @@ pub trait KeyStore: Send + Sync + 'static {
         command: RegisterKey,
         levels: Levels,
     ) -> BoxFuture<'static, Result<KeyReply<Registered>, KeyStoreFailure>>;
+
+    /// Claims a key as [`register`](Self::register) does, and counts a record that is made for it against the bound of that principal. A
+    /// store that bounds none takes it as any other claim.
+    fn register_for(
+        &self,
+        _principal: PrincipalMark,
+        id: KeyId,
+        command: RegisterKey,
+        levels: Levels,
+    ) -> BoxFuture<'static, Result<KeyReply<Registered>, KeyStoreFailure>> {
+        self.register(id, command, levels)
+    }
 
     /// Answers a claimed key and keeps the bytes, which must fit the answer.
     fn complete(

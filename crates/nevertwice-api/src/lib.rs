@@ -34,6 +34,7 @@ mod level;
 mod networks;
 mod observer;
 pub mod person;
+mod principal_shares;
 mod status;
 pub mod wire;
 
@@ -44,9 +45,10 @@ pub use folder_fact::{FOLDER_SHARDS_MAX, Fact, FolderAsker, FolderDeed, FolderFa
 pub use history::{
     AUDIT_PAGE_MAX, AuditAsk, AuditCursor, AuditPage, FOUND_MAX, Finding, Found, History, HistoryFailure, LATER_MAX, NotACursor, Sought,
 };
-pub use key_store::{AnswerBytes, KeyReply, KeyStore, KeyStoreFailure, KeyStoreStatus, Registered, Swept};
+pub use key_store::{AnswerBytes, HeldKey, KeyReply, KeyStore, KeyStoreFailure, KeyStoreStatus, Registered, Swept};
 pub use ledger_status::{LedgerStatus, LedgerWatch, ShardLag};
 pub use level::{Level, Levels};
 pub use networks::Networks;
 pub use observer::{GroupReport, NoObserver, Observer};
+pub use principal_shares::{PrincipalMark, PrincipalShares, ShareBounds};
 pub use status::{BackendStatus, Health};

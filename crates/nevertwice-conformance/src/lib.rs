@@ -14,6 +14,7 @@
 
 mod control;
 mod http;
+mod own_endpoint;
 mod probe;
 mod profile;
 mod report;
@@ -21,6 +22,7 @@ mod rules;
 mod run;
 
 pub use http::{ANSWER_TIME, Base, BaseError};
+pub use own_endpoint::{Counted, OwnEndpoint, Prepared, Refused};
 pub use profile::{
     Age, Caller, ClientErrors, Compared, Duplicates, Effects, Larger, Limits, Nobody, OldKeys, PRESETS, Profile, ProfileError, Replays,
     Same, Scope, ServerErrors, Statuses, Told,

@@ -4,12 +4,15 @@ use std::fmt;
 
 use serde::Deserialize;
 
+use crate::own_endpoint::OwnEndpoint;
+
 /// The profiles that come with the suite, by name.
 pub const PRESETS: &[(&str, &str)] = &[
     ("ietf", include_str!("../../../conformance/profiles/ietf.toml")),
     ("stripe", include_str!("../../../conformance/profiles/stripe.toml")),
     ("ucp", include_str!("../../../conformance/profiles/ucp.toml")),
     ("choices", include_str!("../../../conformance/profiles/choices.toml")),
+    ("server", include_str!("../../../conformance/profiles/server.toml")),
 ];
 
 /// Which of the contract's choices a target made. What does not apply by it is not asked.
@@ -38,6 +41,9 @@ pub struct Profile {
     pub age: Age,
     /// What a replay repeats.
     pub replays: Replays,
+    /// The target's own endpoints, in the place of echo endpoints; none where there are echo endpoints.
+    #[serde(default)]
+    pub endpoints: Vec<OwnEndpoint>,
 }
 
 /// How the target knows who calls.

@@ -26,10 +26,16 @@ pub enum Verdict {
 pub struct Line {
     /// The rule's id.
     pub rule: &'static str,
+    /// The target's own endpoint that was asked; none where it was an echo endpoint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
     /// What became of it.
     pub verdict: Verdict,
     /// What the rule says.
     pub words: &'static str,
+    /// Why it is not asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
     /// What was seen where it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seen: Option<String>,
@@ -43,15 +49,21 @@ pub struct Line {
 
 impl Line {
     fn new(rule: &Rule, verdict: Verdict) -> Self {
-        Self { rule: rule.id, verdict, words: rule.words, seen: None, expected: None, repeat: Vec::new() }
+        let (endpoint, reason, seen, expected) = (None, None, None, None);
+        Self { rule: rule.id, endpoint, verdict, words: rule.words, reason, seen, expected, repeat: Vec::new() }
     }
 
     pub(crate) fn passed(rule: &Rule) -> Self {
         Self::new(rule, Verdict::Pass)
     }
 
-    pub(crate) fn not_applicable(rule: &Rule) -> Self {
-        Self::new(rule, Verdict::NotApplicable)
+    pub(crate) fn not_applicable(rule: &Rule, reason: &'static str) -> Self {
+        Self { reason: Some(reason), ..Self::new(rule, Verdict::NotApplicable) }
+    }
+
+    /// Of that endpoint.
+    pub(crate) fn of(self, endpoint: &str) -> Self {
+        Self { endpoint: Some(endpoint.to_owned()), ..self }
     }
 
     pub(crate) fn failed(rule: &Rule, failed: Failed, repeat: Vec<String>) -> Self {
@@ -66,7 +78,11 @@ impl fmt::Display for Line {
             Verdict::Fail => "FAIL",
             Verdict::NotApplicable => "n/a ",
         };
-        write!(f, "{verdict} {:<22} {}", self.rule, self.words)?;
+        let id = self.endpoint.as_ref().map_or_else(|| self.rule.to_owned(), |endpoint| format!("{endpoint}/{}", self.rule));
+        write!(f, "{verdict} {id:<22} {}", self.words)?;
+        if let Some(reason) = self.reason {
+            write!(f, " ({reason})")?;
+        }
         if let (Some(seen), Some(expected)) = (&self.seen, &self.expected) {
             write!(f, "\n       seen:     {seen}\n       expected: {expected}\n       repeat:")?;
             self.repeat.iter().try_for_each(|command| write!(f, "\n         {command}"))?;

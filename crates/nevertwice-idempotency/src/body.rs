@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 
 use crate::tee::TeeReader;
@@ -20,12 +21,20 @@ enum Rest<B> {
     Unread(Pin<Box<B>>),
     /// The next frame was read, and it was too much, or has trailers.
     Cut(Box<Frame<Bytes>>, Pin<Box<B>>),
+    /// Everything was read, and these are behind it.
+    Trailers(Box<HeaderMap>),
     Copied(TeeReader),
 }
 
 impl<B> KeysBody<B> {
     pub(crate) fn whole(bytes: Bytes) -> Self {
         Self { first: bytes, rest: Rest::Nothing }
+    }
+
+    /// A whole body and the trailers behind it.
+    pub(crate) fn with_trailers(bytes: Bytes, trailers: Option<HeaderMap>) -> Self {
+        let rest = trailers.map_or(Rest::Nothing, |trailers| Rest::Trailers(Box::new(trailers)));
+        Self { first: bytes, rest }
     }
 
     pub(crate) fn passed(rest: B) -> Self {
@@ -62,10 +71,15 @@ where
             self.rest = Rest::Unread(rest);
             return Poll::Ready(Some(Ok(*next)));
         }
+        if matches!(self.rest, Rest::Trailers(_))
+            && let Rest::Trailers(trailers) = std::mem::replace(&mut self.rest, Rest::Nothing)
+        {
+            return Poll::Ready(Some(Ok(Frame::trailers(*trailers))));
+        }
         match &mut self.rest {
             Rest::Unread(rest) => rest.as_mut().poll_frame(cx).map_err(Into::into),
             Rest::Copied(reader) => reader.poll_frame(cx),
-            Rest::Nothing | Rest::Cut(..) => Poll::Ready(None),
+            Rest::Nothing | Rest::Cut(..) | Rest::Trailers(_) => Poll::Ready(None),
         }
     }
 
@@ -73,7 +87,7 @@ where
         self.first.is_empty()
             && match &self.rest {
                 Rest::Unread(rest) => rest.is_end_stream(),
-                Rest::Copied(_) | Rest::Cut(..) => false,
+                Rest::Copied(_) | Rest::Cut(..) | Rest::Trailers(_) => false,
                 Rest::Nothing => true,
             }
     }
@@ -83,7 +97,8 @@ where
         let first = (self.first.len() as u64).saturating_add(next as u64);
         let hint = match &self.rest {
             Rest::Unread(rest) | Rest::Cut(_, rest) => rest.size_hint(),
-            Rest::Copied(_) => SizeHint::default(),
+            // A message whose length is told has no place for trailers in HTTP/1.1.
+            Rest::Copied(_) | Rest::Trailers(_) => SizeHint::default(),
             Rest::Nothing => SizeHint::with_exact(0),
         };
         let mut sum = SizeHint::new();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nevertwice_api::{AnswerBytes, KeyReply, KeyStoreFailure, Registered};
+use nevertwice_api::{AnswerBytes, HeldKey, KeyReply, KeyStoreFailure, PrincipalMark, Registered};
 use nevertwice_core::keys::{
     CompleteKey, KeyAnswer, KeyId, KeyRejection, LapsePolicy, Lease, OwnerId, RegisterKey, Registration, ReleaseKey, RenewLease,
 };
@@ -27,6 +27,8 @@ pub(crate) struct Claims {
     keys: Arc<Keys>,
     route: Arc<Route>,
     owner: OwnerId,
+    /// Against whose bound new records count.
+    principal: PrincipalMark,
     held: Vec<Held>,
 }
 
@@ -66,11 +68,12 @@ impl Claims {
     pub(crate) async fn claim(
         keys: &Arc<Keys>,
         route: &Arc<Route>,
+        principal: PrincipalMark,
         ids: &[KeyId],
         command: &RegisterKey,
     ) -> Result<Claimed, KeyStoreFailure> {
         let (keys, route) = (Arc::clone(keys), Arc::clone(route));
-        let mut claims = Self { keys, route, owner: command.owner, held: Vec::with_capacity(ids.len()) };
+        let mut claims = Self { keys, route, owner: command.owner, principal, held: Vec::with_capacity(ids.len()) };
         for id in ids {
             let told = match claims.register(*id, command).await {
                 Ok(told) => told,
@@ -120,10 +123,16 @@ impl Claims {
         self.held.last().map_or(0, |held| held.generation)
     }
 
+    /// What a handler names that keeps its answer itself.
+    pub(crate) fn held_keys(&self) -> Arc<[HeldKey]> {
+        self.held.iter().map(|held| HeldKey { id: held.id, owner: self.owner, generation: held.generation }).collect()
+    }
+
     async fn register(&self, id: KeyId, command: &RegisterKey) -> Result<KeyReply<Registered>, KeyStoreFailure> {
         let mut tries = 1;
         loop {
-            match self.keys.ask("register", || self.keys.store.register(id, command.clone(), self.route.policy.levels)).await {
+            let levels = self.route.policy.levels;
+            match self.keys.ask("register", || self.keys.store.register_for(self.principal, id, command.clone(), levels)).await {
                 // It may be ours already: the same owner is told so.
                 Err(KeyStoreFailure::OutcomeUnknown) if tries < REGISTER_TRIES => tries += 1,
                 told => return told,
@@ -147,7 +156,9 @@ impl Claims {
             match self.keys.ask("complete", || self.keys.store.complete(id, command.clone(), bytes.clone(), self.route.policy.levels)).await
             {
                 Ok(told) => return if told.reply.is_ok() { Changed::Done } else { Changed::Stale },
-                Err(KeyStoreFailure::Full | KeyStoreFailure::BytesRefused) => return Changed::BytesRefused,
+                Err(KeyStoreFailure::Full | KeyStoreFailure::PrincipalFull | KeyStoreFailure::BytesRefused) => {
+                    return Changed::BytesRefused;
+                }
                 Err(_) => sleep(pause).await,
             }
             pause *= 2;

@@ -1,9 +1,10 @@
 //! What an answer of the handler says about its effect.
 
+use http::HeaderMap;
 use http::header::{HeaderName, RETRY_AFTER};
 use http::response::Parts;
 
-use crate::Policy;
+use crate::{Policy, grpc};
 
 /// The header with which a handler says so itself. It is taken off before the client sees the answer.
 pub(crate) static EFFECT: HeaderName = HeaderName::from_static("idempotency-effect");
@@ -20,8 +21,17 @@ pub(crate) enum Effect {
     Unknown,
 }
 
-/// Reads what is said, takes the header off, and else goes by the status.
-pub(crate) fn of_answer(head: &mut Parts, policy: &Policy) -> Effect {
+/// How far an answer was read when it is asked what its effect is.
+#[derive(Clone, Copy)]
+pub(crate) enum Seen<'a> {
+    /// Not to its end.
+    Head,
+    /// To its end, with the trailers, if it had any.
+    End(Option<&'a HeaderMap>),
+}
+
+/// Reads what is said, takes the header off, and else goes by the status; of gRPC, by its own.
+pub(crate) fn of_answer(head: &mut Parts, seen: Seen<'_>, policy: &Policy) -> Effect {
     let said = head.headers.remove(&EFFECT);
     if let Some(effect) = head.extensions.remove::<Effect>() {
         return effect;
@@ -31,6 +41,12 @@ pub(crate) fn of_answer(head: &mut Parts, policy: &Policy) -> Effect {
         Some(b"done") => return Effect::Kept,
         _ => {}
     }
+    if let Seen::End(trailers) = seen
+        && head.status == 200
+        && grpc::is_grpc(&head.headers)
+    {
+        return of_call(grpc::status(&head.headers, trailers), policy);
+    }
     match head.status.as_u16() {
         401 | 403 | 409 | 425 | 429 => Effect::Nothing,
         408 => Effect::Unknown,
@@ -39,5 +55,21 @@ pub(crate) fn of_answer(head: &mut Parts, policy: &Policy) -> Effect {
         500..=599 => Effect::Unknown,
         400..=499 if policy.client_errors_free => Effect::Nothing,
         _ => Effect::Kept,
+    }
+}
+
+/// By the status of a call of gRPC, each as the status of HTTP that means the same.
+fn of_call(status: Option<u32>, policy: &Policy) -> Effect {
+    match status {
+        Some(0) => Effect::Kept,
+        // PERMISSION_DENIED, RESOURCE_EXHAUSTED, ABORTED, UNAUTHENTICATED: 403, 429, 409, 401.
+        Some(7 | 8 | 10 | 16) => Effect::Nothing,
+        // INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION, OUT_OF_RANGE: other 4xx.
+        Some(3 | 5 | 6 | 9 | 11) if policy.client_errors_free => Effect::Nothing,
+        Some(3 | 5 | 6 | 9 | 11) => Effect::Kept,
+        // CANCELLED, UNKNOWN, DEADLINE_EXCEEDED, UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS: 5xx.
+        Some(_) if policy.store_5xx => Effect::Kept,
+        // It broke off before it said how it ended.
+        Some(_) | None => Effect::Unknown,
     }
 }

@@ -24,11 +24,12 @@ use crate::claim::{Changed, Claimed, Claims};
 use crate::detached::{Begun, Detached};
 use crate::flights::{Entry, Flight};
 use crate::gather::{Gather, gather_in_time};
+use crate::heartbeat::Heartbeats;
 use crate::key_age::made_at;
 use crate::keys::code_of;
 use crate::routes::Route;
 use crate::run::Attempt;
-use crate::{Became, Caller, Keys, Outcome, Policy, StoreDown, fingerprint};
+use crate::{Became, Caller, Keys, Outcome, Policy, StoreDown, fingerprint, grpc};
 
 static KEY: HeaderName = HeaderName::from_static("idempotency-key");
 static EXPIRES: HeaderName = HeaderName::from_static("idempotency-expires");
@@ -51,6 +52,8 @@ pub struct KeysFuture<RB: Send + 'static, E: Send + 'static> {
     work: Detached<Answered<RB, E>>,
     /// None where the request passes unguarded.
     policy: Option<Arc<Policy>>,
+    /// Whether it is a call of gRPC, which hears refusals in its own way.
+    is_call: bool,
 }
 
 impl<RB: Send + 'static, E: Send + 'static> KeysFuture<RB, E> {
@@ -61,7 +64,12 @@ impl<RB: Send + 'static, E: Send + 'static> KeysFuture<RB, E> {
         S::Future: Send + 'static,
         B: Send + 'static,
     {
-        Self { work: Detached::new(|_| passed(request, service)), policy: None }
+        Self { work: Detached::new(|_| passed(request, service)), policy: None, is_call: false }
+    }
+
+    /// Tells refusals as gRPC does, if it is one of its calls.
+    pub(crate) fn of_call(self, is_call: bool) -> Self {
+        Self { is_call, ..self }
     }
 }
 
@@ -71,7 +79,9 @@ impl<RB: Send + 'static, E: Send + 'static> Future for KeysFuture<RB, E> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let answered = ready!(Pin::new(&mut self.work).poll(cx));
         match (answered, &self.policy) {
+            (Some(answered), _) if self.is_call => Poll::Ready(answered.map(grpc::refusal)),
             (Some(answered), _) => Poll::Ready(answered),
+            (None, Some(policy)) if self.is_call => Poll::Ready(Ok(grpc::refusal(unknown(policy).render()))),
             (None, Some(policy)) => Poll::Ready(Ok(unknown(policy).render())),
             // What passes never begins, and only what has begun may panic and end.
             (None, None) => Poll::Pending,
@@ -107,7 +117,7 @@ where
 {
     let policy = route.policy.clone();
     let work = Detached::new(move |begun| looked_at(keys, gather, route, request, service, held, begun));
-    KeysFuture { work, policy: Some(policy) }
+    KeysFuture { work, policy: Some(policy), is_call: false }
 }
 
 /// Finds out what a request means, and answers it.
@@ -159,7 +169,7 @@ where
     begun.set();
     match told(&keys, &route, &meant, &parts).await {
         Told::Runs { claims, taken_over, flight } => {
-            let attempt = Attempt { keys, route, claims: Arc::new(claims), taken_over, _flight: flight, _held: held };
+            let attempt = Attempt { keys, route, claims, taken_over, _flight: flight, _held: held };
             attempt.run(Request::from_parts(parts, B::from(body)), service).await
         }
         Told::Answer(response) => Ok(response),
@@ -232,7 +242,7 @@ pub(crate) async fn read<B, G: Gather<B>>(
 /// What the store told of a key, and what that means for the request.
 enum Told<RB> {
     /// The attempt may run.
-    Runs { claims: Claims, taken_over: bool, flight: Option<Flight> },
+    Runs { claims: Arc<Claims>, taken_over: bool, flight: Option<Flight> },
     /// What is known, or a refusal.
     Answer(Response<KeysBody<RB>>),
     /// The store can't be used, and the route runs all the same.
@@ -274,7 +284,7 @@ async fn told<RB>(keys: &Arc<Keys>, route: &Arc<Route>, meant: &Meant, parts: &P
             Some((_, Entry::First(flight))) => Some(flight),
             _ => None,
         };
-        break (Claims::claim(keys, route, &meant.ids, &command).await, flight);
+        break (Claims::claim(keys, route, keys.principal(&meant.caller), &meant.ids, &command).await, flight);
     };
     let (claims, taken_over) = match claimed {
         Ok(Claimed::Runs { claims, taken_over }) => (claims, taken_over),
@@ -302,11 +312,18 @@ async fn told<RB>(keys: &Arc<Keys>, route: &Arc<Route>, meant: &Meant, parts: &P
             ended(Outcome::StoreDownOpen);
             return Told::Unguarded;
         }
+        Err(KeyStoreFailure::PrincipalFull) => {
+            let detail = "You hold as many keys, or as many bytes of answers, as one caller may. Nothing was done. Send the same request \
+                          again when earlier keys are forgotten.";
+            return refused(Refusal::new(ErrorCode::KeysFull, detail).after(60_000), Outcome::PrincipalFull);
+        }
         Err(failure) => {
+            let outcome = if failure == KeyStoreFailure::Full { Outcome::StoreFull } else { Outcome::StoreDownClosed };
             let detail = "The key could not be claimed, so nothing was run. Send the same request with the same key again.";
-            return refused(Refusal::new(code_of(&failure), detail).after(1_000), Outcome::StoreDownClosed);
+            return refused(Refusal::new(code_of(&failure), detail).after(1_000), outcome);
         }
     };
+    let claims = Arc::new(claims);
     if taken_over
         && policy.lapse == LapsePolicy::Ask
         && let Err((refusal, outcome)) = Box::pin(ask(keys, policy, meant, &claims, parts)).await
@@ -317,9 +334,15 @@ async fn told<RB>(keys: &Arc<Keys>, route: &Arc<Route>, meant: &Meant, parts: &P
 }
 
 /// Asks what became of an attempt whose lease had ended, and says why this one may not run.
-async fn ask(keys: &Keys, policy: &Policy, meant: &Meant, claims: &Claims, parts: &Parts) -> Result<(), (Refusal, Outcome)> {
+async fn ask(keys: &Keys, policy: &Policy, meant: &Meant, claims: &Arc<Claims>, parts: &Parts) -> Result<(), (Refusal, Outcome)> {
     let became = match &policy.ask {
-        Some(ask) => ask.what_became(parts).await,
+        Some(ask) => {
+            // The lease is renewed meanwhile: nobody else asks, or runs it, beside this one.
+            let heartbeat = Heartbeats::start(claims, Instant::now());
+            let became = ask.what_became(parts).await;
+            heartbeat.end().await;
+            became
+        }
         None => Became::Unknown,
     };
     match became {
@@ -328,8 +351,8 @@ async fn ask(keys: &Keys, policy: &Policy, meant: &Meant, claims: &Claims, parts
             let detail = "The key's time has run out, and nothing has happened with it. Nothing was done.";
             Err((Refusal::new(ErrorCode::IntentExpired, detail), Outcome::Refused))
         }
-        // Whoever was asked took longer than the lease, and somebody else asks now.
-        Became::Nothing if claims.renew(policy.lease_ms).await == Changed::Stale => Err((lapsed(policy), Outcome::Lapsed)),
+        // Nobody runs anything whose lease is not his: another may have taken it over, or may do so now.
+        Became::Nothing if claims.renew(policy.lease_ms).await != Changed::Done => Err((lapsed(policy), Outcome::Lapsed)),
         Became::Nothing => Ok(()),
         Became::Done => {
             claims.complete(&AnswerBytes::tombstone(200, 0), &AnswerBytes::default()).await;

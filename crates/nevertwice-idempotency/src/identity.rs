@@ -7,6 +7,7 @@ use http::request::Parts;
 use nevertwice_core::keys::KeyId;
 use sha2::Sha256;
 
+use crate::routes::canonical;
 use crate::{Policy, Scope};
 
 /// Who calls, as authentication found it. Put it into the request's extensions, or give the layer a function that makes it.
@@ -82,6 +83,15 @@ impl Secrets {
         std::iter::once(&self.current).chain(&self.previous).map(mark).collect()
     }
 
+    /// What callers are marked with, so that a store can count what each of them holds without knowing who it is.
+    pub(crate) fn principal_seed(&self) -> (u64, u64) {
+        let mut mac = self.current.clone();
+        mac.update(b"nevertwice principal 1");
+        let digest: [u8; 32] = mac.finalize().into_bytes().into();
+        let half = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| digest[at + byte]));
+        (half(0), half(8))
+    }
+
     /// The names of a key: under the previous secret, if there is one, and under the current one.
     pub(crate) fn ids(&self, caller: &Caller, parts: &Parts, policy: &Policy, key: &str) -> Vec<KeyId> {
         let secrets = self.previous.iter().chain([&self.current]);
@@ -105,12 +115,13 @@ fn id(secret: &Secret, caller: &Caller, parts: &Parts, policy: &Policy, key: &st
     add(b"nevertwice key 1");
     add(caller.tenant.as_bytes());
     add(caller.principal.as_bytes());
-    add(parts.method.as_str().as_bytes());
+    // What a guard takes for one method or path names one key.
+    add(parts.method.as_str().to_ascii_uppercase().as_bytes());
     match policy.scope {
         Scope::Principal => add(b"principal"),
         Scope::Route => {
             add(b"route");
-            add(parts.uri.path().as_bytes());
+            add(canonical(parts.uri.path()).as_bytes());
             add(&policy.query.chosen(parts.uri.query().unwrap_or_default()));
         }
     }

@@ -1,19 +1,21 @@
 //! What all guarded routes of a process share: the store, the secrets, the routes.
 
 use std::fmt;
+use std::hash::Hasher as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use nevertwice_api::{BoxFuture, ErrorCode, KeyStore, KeyStoreFailure};
+use nevertwice_api::{BoxFuture, ErrorCode, KeyStore, KeyStoreFailure, PrincipalMark};
 use nevertwice_core::keys::OwnerId;
+use siphasher::sip::SipHasher24;
 use tokio::time::Instant;
 
 use crate::breaker::Breaker;
 use crate::flights::Flights;
 use crate::heartbeat::Heartbeats;
 use crate::timers::Timers;
-use crate::{CallerExtension, Clock, Identify, KeyObserver, MachineClock, NoKeyObserver, Routes, Secrets};
+use crate::{Caller, CallerExtension, Clock, Identify, KeyObserver, MachineClock, NoKeyObserver, Routes, Secrets};
 
 /// How patient the layer is with its store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +89,8 @@ pub struct Keys {
     pub(crate) flights: Flights,
     pub(crate) heartbeats: Arc<Heartbeats>,
     instance: [u8; 32],
+    /// With which callers are marked.
+    marks: (u64, u64),
     attempts: Arc<AtomicU64>,
 }
 
@@ -117,6 +121,7 @@ impl Keys {
             Some(secrets) => secrets,
             None => Secrets::new(random()?),
         };
+        let marks = secrets.principal_seed();
         Ok(Self {
             store,
             clock: Arc::new(MachineClock),
@@ -132,6 +137,7 @@ impl Keys {
             flights: Flights::default(),
             heartbeats: Arc::default(),
             instance: random()?,
+            marks,
             attempts: Arc::default(),
         })
     }
@@ -178,6 +184,19 @@ impl Keys {
         warnings
     }
 
+    /// Against whose bound a record counts: the tenant's, where there is one, else the principal's.
+    pub(crate) fn principal(&self, caller: &Caller) -> PrincipalMark {
+        let mut hasher = SipHasher24::new_with_keys(self.marks.0, self.marks.1);
+        if caller.tenant.is_empty() {
+            hasher.write(b"principal ");
+            hasher.write(caller.principal.as_bytes());
+        } else {
+            hasher.write(b"tenant ");
+            hasher.write(caller.tenant.as_bytes());
+        }
+        PrincipalMark::of(hasher.finish())
+    }
+
     /// A new attempt: the instance, which nobody else is, and its number.
     pub(crate) fn attempt(&self) -> OwnerId {
         let mut owner = self.instance;
@@ -217,7 +236,7 @@ fn random() -> Result<[u8; 32], KeysError> {
 /// The code of a store's failure, for a caller whose request did not run.
 pub(crate) fn code_of(failure: &KeyStoreFailure) -> ErrorCode {
     match failure {
-        KeyStoreFailure::Full => ErrorCode::KeysFull,
+        KeyStoreFailure::Full | KeyStoreFailure::PrincipalFull => ErrorCode::KeysFull,
         _ => ErrorCode::KeyStoreUnavailable,
     }
 }

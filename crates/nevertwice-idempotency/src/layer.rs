@@ -12,7 +12,9 @@ use tower_service::Service;
 use crate::Keys;
 use crate::body::KeysBody;
 use crate::gather::InMemory;
+use crate::grpc;
 use crate::guard::{KeysFuture, guarded};
+use crate::request_body::RequestBody;
 
 /// Puts [`Keys`] around a service. It belongs behind authentication and authorisation (added before them in axum, where the layer
 /// that is added last sees a request first), and outside of compression, which would change what is replayed.
@@ -44,10 +46,10 @@ pub struct KeysService<S> {
 
 impl<S, B, RB> Service<Request<B>> for KeysService<S>
 where
-    S: Service<Request<B>, Response = Response<RB>> + Clone + Send + 'static,
+    S: Service<Request<RequestBody<B>>, Response = Response<RB>> + Clone + Send + 'static,
     S::Future: Send + 'static,
     S::Error: Send + 'static,
-    B: Body<Data = Bytes> + From<Bytes> + Send + 'static,
+    B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     RB: Body<Data = Bytes> + Send + 'static,
     RB::Error: Into<Box<dyn std::error::Error + Send + Sync>> + Send,
@@ -64,8 +66,10 @@ where
         // The service that is ready goes with the request; its clone waits for the next one.
         let next = self.inner.clone();
         let service = std::mem::replace(&mut self.inner, next);
+        let is_call = grpc::is_grpc(request.headers());
+        let request = request.map(RequestBody::passed);
         match self.keys.routes.find(request.method(), request.uri().path()) {
-            Some(route) => guarded(Arc::clone(&self.keys), InMemory, route, request, service, None),
+            Some(route) => guarded(Arc::clone(&self.keys), InMemory, route, request, service, None).of_call(is_call),
             None => KeysFuture::passed(request, service),
         }
     }

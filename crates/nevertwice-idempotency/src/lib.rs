@@ -25,7 +25,8 @@
 //! The layer sees a [`KeyStore`] and never a backend; what it keeps, frees and does not know is in
 //! `docs/keys.md`. It belongs behind authentication, and never decides who may call. It does not retry, and it does not make a
 //! handler's effect and its record one step: between the two a crash leaves an unknown outcome, which it tells instead of hiding.
-//! The request's body must be one that can be made from [`bytes::Bytes`], as axum's can; hyper's `Incoming` and tonic's body can't.
+//! It goes around services of axum, hyper and tonic: whatever body comes, the service behind it gets a [`RequestBody`] of it. Of gRPC it
+//! guards unary calls ([`Policy::grpc`]), whose refusals it tells as gRPC does.
 #![forbid(unsafe_code)]
 
 mod agreement;
@@ -42,6 +43,7 @@ mod flights;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gather;
+mod grpc;
 mod guard;
 mod heartbeat;
 mod identity;
@@ -56,9 +58,11 @@ mod policy;
 #[cfg(feature = "proxy")]
 pub mod proxy;
 mod read;
+mod request_body;
 mod routes;
 mod run;
 mod tee;
+mod tiered;
 mod timers;
 
 pub use agreement::Warning;
@@ -71,10 +75,12 @@ pub use keys::{Keys, KeysError, StoreLimits};
 pub use layer::{KeysLayer, KeysService};
 pub use memory::{MemoryBounds, MemoryStore};
 pub use observer::{KeyObserver, NoKeyObserver, Outcome};
-pub use policy::{AskWhatBecame, AuthoriseReplay, Became, Oversize, Policy, Query, Scope, StoreDown};
+pub use policy::{AskWhatBecame, AuthoriseReplay, Became, Oversize, Policy, Query, Scope, StoreDown, Trailers};
+pub use request_body::RequestBody;
 pub use routes::{Route, Routes};
-pub use run::Generation;
+pub use run::{Generation, HeldKeys};
+pub use tiered::TieredStore;
 
 // What a policy and a store are made of, so that whoever uses the layer needs no other crate of ours.
-pub use nevertwice_api::{BoxFuture, KeyStore, Level, Levels};
+pub use nevertwice_api::{BoxFuture, HeldKey, KeyStore, Level, Levels};
 pub use nevertwice_core::keys::LapsePolicy;

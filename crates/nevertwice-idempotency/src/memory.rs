@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use nevertwice_api::{AnswerBytes, BoxFuture, KeyReply, KeyStore, KeyStoreFailure, KeyStoreStatus, Level, Levels, Registered, Swept};
+use nevertwice_api::{
+    AnswerBytes, BoxFuture, KeyReply, KeyStore, KeyStoreFailure, KeyStoreStatus, Level, Levels, PrincipalMark, PrincipalShares, Registered,
+    ShareBounds, Swept,
+};
 use nevertwice_core::keys::{
     BodyKept, CompleteKey, Completion, KeyDecision, KeyId, KeyRecord, Lease, RegisterKey, Registration, ReleaseKey, RenewLease,
 };
@@ -27,11 +30,15 @@ pub struct MemoryBounds {
     pub answers_bytes_max: u64,
     /// Bytes of one answer.
     pub answer_bytes_max: u64,
+    /// How much of both one principal may hold. At its bound its new claims are refused, and those of others are not. A bound of 0 is
+    /// half of the store.
+    pub of_one: ShareBounds,
 }
 
 impl Default for MemoryBounds {
     fn default() -> Self {
-        Self { records_max: 1_000_000, answers_bytes_max: 256 << 20, answer_bytes_max: 1 << 20 }
+        let of_one = ShareBounds { records_max: 0, answers_bytes_max: 0 };
+        Self { records_max: 1_000_000, answers_bytes_max: 256 << 20, answer_bytes_max: 1 << 20, of_one }
     }
 }
 
@@ -40,6 +47,8 @@ impl Default for MemoryBounds {
 pub struct MemoryStore {
     clock: Arc<dyn Clock>,
     bounds: MemoryBounds,
+    /// Looked at with a part held, and never the other way round.
+    shares: Mutex<PrincipalShares>,
     parts: Vec<Mutex<Part>>,
     records: AtomicU64,
     answer_bytes: AtomicU64,
@@ -61,6 +70,7 @@ struct Part {
 struct Slot {
     record: KeyRecord,
     bytes: AnswerBytes,
+    principal: PrincipalMark,
 }
 
 /// The hash of a [`KeyId`]: a piece of it, for it is a keyed digest, which nobody without the secret can choose.
@@ -103,7 +113,8 @@ impl MemoryStore {
     pub fn with_clock(bounds: MemoryBounds, clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
-            bounds,
+            bounds: MemoryBounds { of_one: bounds.of_one.or_half(bounds.records_max, bounds.answers_bytes_max), ..bounds },
+            shares: Mutex::default(),
             parts: (0..PARTS).map(|_| Mutex::default()).collect(),
             records: AtomicU64::new(0),
             answer_bytes: AtomicU64::new(0),
@@ -115,6 +126,10 @@ impl MemoryStore {
     fn part(&self, index: usize) -> MutexGuard<'_, Part> {
         // A part is changed by single assignments that can't panic half way.
         self.parts[index % PARTS].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn shares(&self) -> MutexGuard<'_, PrincipalShares> {
+        self.shares.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn part_of(&self, id: &KeyId) -> MutexGuard<'_, Part> {
@@ -134,7 +149,13 @@ impl MemoryStore {
         if self.offers().contains_all(levels) { Ok(()) } else { Err(KeyStoreFailure::LevelUnavailable) }
     }
 
-    fn register_now(&self, id: KeyId, command: &RegisterKey, levels: Levels) -> Result<KeyReply<Registered>, KeyStoreFailure> {
+    fn register_now(
+        &self,
+        principal: PrincipalMark,
+        id: KeyId,
+        command: &RegisterKey,
+        levels: Levels,
+    ) -> Result<KeyReply<Registered>, KeyStoreFailure> {
         self.check_levels(levels)?;
         let mut part = self.part_of(&id);
         let at_ms = self.clock.now_ms();
@@ -144,11 +165,14 @@ impl MemoryStore {
         match (decision.change, slot) {
             (Some(record), Some(slot)) => {
                 self.answer_bytes.fetch_sub(slot.len(), Ordering::Relaxed);
-                **slot = Slot { record, bytes: AnswerBytes::default() };
+                let mut shares = self.shares();
+                shares.remove(slot.principal, 1, slot.len());
+                shares.add(principal, 1, 0);
+                **slot = Slot { record, bytes: AnswerBytes::default(), principal };
             }
             (Some(record), None) => {
-                self.make_room(&mut part, at_ms)?;
-                part.slots.insert(id, Box::new(Slot { record, bytes: AnswerBytes::default() }));
+                self.make_room(principal, &mut part, at_ms)?;
+                part.slots.insert(id, Box::new(Slot { record, bytes: AnswerBytes::default(), principal }));
                 part.round.push_back(id);
             }
             (None, Some(slot)) if matches!(decision.reply, Ok(Registration::Replay { .. })) => bytes = slot.bytes.clone(),
@@ -159,16 +183,22 @@ impl MemoryStore {
     }
 
     /// Counts one more record, if there is room for it.
-    fn make_room(&self, part: &mut Part, at_ms: i64) -> Result<(), KeyStoreFailure> {
+    fn make_room(&self, principal: PrincipalMark, part: &mut Part, at_ms: i64) -> Result<(), KeyStoreFailure> {
         let has_room = || self.records.load(Ordering::Relaxed) < self.bounds.records_max;
         let has_bytes = || self.answer_bytes.load(Ordering::Relaxed) < self.bounds.answers_bytes_max;
-        if !has_room() || !has_bytes() {
+        let has_share = || self.shares().has_room(principal, &self.bounds.of_one);
+        if !has_room() || !has_bytes() || !has_share() {
             self.sweep_part(part, FREED_AT_BOUND, at_ms);
+        }
+        let mut shares = self.shares();
+        if !shares.has_room(principal, &self.bounds.of_one) {
+            return Err(KeyStoreFailure::PrincipalFull);
         }
         let counted = |records| (records < self.bounds.records_max).then_some(records + 1);
         if !has_bytes() || self.records.fetch_update(Ordering::Relaxed, Ordering::Relaxed, counted).is_err() {
             return Err(KeyStoreFailure::Full);
         }
+        shares.add(principal, 1, 0);
         Ok(())
     }
 
@@ -189,11 +219,16 @@ impl MemoryStore {
         let mut slot = part.slots.get_mut(&id);
         let decision = command.decide(slot.as_ref().map(|slot| &slot.record), at_ms);
         if let (Some(_), Some(slot), BodyKept::Whole) = (&decision.change, &slot, command.answer.body) {
+            let mut shares = self.shares();
+            if !shares.has_room_for(slot.principal, length, &self.bounds.of_one) {
+                return Err(KeyStoreFailure::PrincipalFull);
+            }
             let counted = |held: u64| held.checked_add(length).filter(|held| *held <= self.bounds.answers_bytes_max);
             if self.answer_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, counted).is_err() {
                 return Err(KeyStoreFailure::Full);
             }
             debug_assert_eq!(slot.len(), 0, "a claim has no bytes");
+            shares.add(slot.principal, 0, length);
         }
         let is_change = decision.change.is_some();
         if let (true, Some(slot)) = (is_change, &mut slot) {
@@ -226,6 +261,7 @@ impl MemoryStore {
             }
             self.answer_bytes.fetch_sub(slot.len(), Ordering::Relaxed);
             self.records.fetch_sub(1, Ordering::Relaxed);
+            self.shares().remove(slot.principal, 1, slot.len());
             part.slots.remove(&id);
             swept.freed += 1;
         }
@@ -280,7 +316,17 @@ impl KeyStore for MemoryStore {
         command: RegisterKey,
         levels: Levels,
     ) -> BoxFuture<'static, Result<KeyReply<Registered>, KeyStoreFailure>> {
-        ready(self.register_now(id, &command, levels))
+        self.register_for(PrincipalMark::NOBODY, id, command, levels)
+    }
+
+    fn register_for(
+        &self,
+        principal: PrincipalMark,
+        id: KeyId,
+        command: RegisterKey,
+        levels: Levels,
+    ) -> BoxFuture<'static, Result<KeyReply<Registered>, KeyStoreFailure>> {
+        ready(self.register_now(principal, id, &command, levels))
     }
 
     fn complete(

@@ -27,12 +27,62 @@ pub enum Outcome {
     Lapsed,
     /// The request was refused before a key was looked at, or by its key's own time.
     Refused,
+    /// The store holds as much as it may, and the request was refused.
+    StoreFull,
+    /// The caller holds as much of the store as one may, and the request was refused.
+    PrincipalFull,
     /// The store could not be used, and the request was refused.
     StoreDownClosed,
     /// The store could not be used, and the handler ran unguarded.
     StoreDownOpen,
     /// The route is guarded and the request had no key.
     WithoutKey,
+}
+
+impl Outcome {
+    /// All of them.
+    pub const ALL: &[Self] = &[
+        Self::Fresh,
+        Self::Rerun,
+        Self::Tombstone,
+        Self::Freed,
+        Self::Unknown,
+        Self::Replay,
+        Self::ReplayOfTombstone,
+        Self::Mismatch,
+        Self::InProgress,
+        Self::Lapsed,
+        Self::Refused,
+        Self::StoreFull,
+        Self::PrincipalFull,
+        Self::StoreDownClosed,
+        Self::StoreDownOpen,
+        Self::WithoutKey,
+    ];
+
+    /// The word for it in metrics. What has a code is called by it, and what the server's calls about keys know as well is called as
+    /// there: docs/keys.md has the whole list.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Fresh => "fresh",
+            Self::Rerun => "taken_over",
+            Self::Tombstone => "tombstone",
+            Self::Freed => "released",
+            Self::Unknown => "left_unknown",
+            Self::Replay => "replay",
+            Self::ReplayOfTombstone => "answer_not_kept",
+            Self::Mismatch => "fingerprint_mismatch",
+            Self::InProgress => "key_in_progress",
+            Self::Lapsed => "outcome_unknown",
+            Self::Refused => "refused",
+            Self::StoreFull => "keys_full",
+            Self::PrincipalFull => "principal_full",
+            Self::StoreDownClosed => "key_store_unavailable",
+            Self::StoreDownOpen => "unguarded",
+            Self::WithoutKey => "without_key",
+        }
+    }
 }
 
 /// Hears of what happens; for metrics. Called in the way of requests: it must be quick.

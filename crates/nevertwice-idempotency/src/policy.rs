@@ -64,6 +64,15 @@ pub enum Oversize {
     },
 }
 
+/// What becomes of an answer with trailers. Neither ever frees the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trailers {
+    /// The key is used, and a retry is told so, without the answer.
+    Tombstone,
+    /// They are kept and repeated as the header lines are: an answer of gRPC says in them how it ended.
+    Keep,
+}
+
 /// What happens when the store can't be used. One that is full can be: it refuses whatever this says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreDown {
@@ -138,6 +147,8 @@ pub struct Policy {
     pub stored_bytes_max: usize,
     /// What becomes of a larger one.
     pub oversize: Oversize,
+    /// What becomes of an answer with trailers.
+    pub trailers: Trailers,
     /// Whether the first caller gets an answer as it comes, while it is copied; otherwise when it was read as far as it is kept, so
     /// that one that breaks off is told as such.
     pub streams: bool,
@@ -195,6 +206,13 @@ const NOT_REPLAYED: &[&str] = &[
     "x-request-id",
 ];
 
+/// Whether a header says something about an answer, its body or its connection already, so that it can't be a mark.
+fn has_meaning(name: &HeaderName) -> bool {
+    const OTHERS: &[&str] = &["allow", "cache-control", "etag", "expires", "last-modified", "link", "location", "server", "vary"];
+    let word = name.as_str();
+    NOT_REPLAYED.contains(&word) || OTHERS.contains(&word) || word.starts_with("content-") || word.starts_with("access-control-")
+}
+
 impl Policy {
     /// The contract of draft-ietf-httpapi-idempotency-key-header-07: 400 without a key, 422 for another body, 409 in progress.
     #[must_use]
@@ -221,6 +239,7 @@ impl Policy {
             store_5xx: false,
             stored_bytes_max: 64 << 10,
             oversize: Oversize::Tombstone,
+            trailers: Trailers::Tombstone,
             streams: false,
             not_replayed: NOT_REPLAYED.iter().map(|name| HeaderName::from_static(name)).collect(),
             store_down: StoreDown::Closed,
@@ -243,6 +262,12 @@ impl Policy {
         Self { mismatch_status: 409, ..Self::ietf() }
     }
 
+    /// For unary calls of gRPC, whose key is the metadata `idempotency-key`: trailers are kept, for they say how a call ended.
+    #[must_use]
+    pub fn grpc() -> Self {
+        Self { trailers: Trailers::Keep, ..Self::ietf() }
+    }
+
     /// The most bytes of a body that go to the store.
     pub(crate) fn kept_bytes_max(&self) -> usize {
         match self.oversize {
@@ -261,6 +286,9 @@ impl Policy {
         }
         if (self.lapse == LapsePolicy::Ask) != self.ask.is_some() {
             return Some("a lapsed key is to be asked about, and there is nobody to ask; or the other way round");
+        }
+        if has_meaning(&self.marker) {
+            return Some("the marker of a replay is a header that means something else");
         }
         let statuses = [self.missing_status, self.mismatch_status, self.in_progress_status];
         statuses.iter().any(|status| !(400..=499).contains(status)).then_some("a refusal's status is not 4xx")

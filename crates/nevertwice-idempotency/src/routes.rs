@@ -45,18 +45,36 @@ impl Routes {
         Self::new().guard(&[Method::POST, Method::PUT, Method::PATCH], "/{*rest}", Policy::ucp())
     }
 
-    /// Adds a route. A segment of the pattern in braces, `{id}`, matches any segment; a last one with a star, `{*rest}`, any rest.
+    /// Adds a route. A segment of the pattern in braces, `{id}`, matches any segment; a last one with a star, `{*rest}`, any rest. A
+    /// slash at its end is of no meaning.
     #[must_use]
     pub fn guard(mut self, methods: &[Method], pattern: &str, policy: Policy) -> Self {
         let policy = Arc::new(policy);
-        self.0.push(Arc::new(Route { pattern: pattern.to_owned(), methods: methods.to_vec(), policy }));
+        self.0.push(Arc::new(Route { pattern: canonical(pattern).into_owned(), methods: methods.to_vec(), policy }));
         self
     }
 
     pub(crate) fn find(&self, method: &Method, path: &str) -> Option<Arc<Route>> {
         let path = normal(path);
-        self.0.iter().find(|route| route.methods.contains(method) && matches(&route.pattern, &path)).cloned()
+        let is_meant = |route: &Arc<Route>| {
+            route.methods.iter().any(|guarded| guarded.as_str().eq_ignore_ascii_case(method.as_str()))
+                && (matches(&route.pattern, &path) || matches(&route.pattern, without_slash(&path)))
+        };
+        self.0.iter().find(|route| is_meant(route)).cloned()
     }
+}
+
+/// The path in the one form that names a route: as it is compared, without a slash at its end, since many services take it with one
+/// and without.
+pub(crate) fn canonical(path: &str) -> Cow<'_, str> {
+    match normal(path) {
+        Cow::Borrowed(path) => Cow::Borrowed(without_slash(path)),
+        Cow::Owned(path) => Cow::Owned(without_slash(&path).to_owned()),
+    }
+}
+
+fn without_slash(path: &str) -> &str {
+    path.strip_suffix('/').filter(|rest| !rest.is_empty()).unwrap_or(path)
 }
 
 pub(crate) fn matches(pattern: &str, path: &str) -> bool {
@@ -125,6 +143,8 @@ mod tests {
         let guarded = |path: &str| routes.find(&Method::POST, path).is_some();
         for path in [
             "/v1/charges/7",
+            "/v1/charges/7/",
+            "/v1/charges/7/8/..",
             "//v1/charges/7",
             "/v1//charges/7",
             "/v1/%63harges/7",
@@ -139,10 +159,31 @@ mod tests {
         ] {
             assert!(guarded(path), "{path}");
         }
-        for path in
-            ["/v1/charges", "/v1/charges/", "/v1/charges/7/", "/v1/charges/7/..", "/v1/charges/7/8", "/v1%2fcharges/7", "/v1/Charges/7"]
-        {
+        for path in ["/v1/charges", "/v1/charges/", "/v1/charges/7/..", "/v1/charges/7/8", "/v1%2fcharges/7", "/v1/Charges/7"] {
             assert!(!guarded(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_slash_at_the_end_or_small_letters_of_the_method_are_no_way_around_a_guard() {
+        let small = Method::from_bytes(b"post").expect("a method");
+        for pattern in ["/v1/charges", "/v1/charges/"] {
+            let routes = Routes::new().guard(&[Method::POST], pattern, Policy::ietf());
+            for path in ["/v1/charges", "/v1/charges/", "/v1/charges/.", "/v1/charges/x/.."] {
+                assert!(routes.find(&Method::POST, path).is_some(), "{pattern} {path}");
+                assert!(routes.find(&small, path).is_some(), "{pattern} {path}");
+            }
+        }
+        let rest = Routes::new().guard(&[Method::POST], "/v1/{*rest}", Policy::ietf());
+        assert!(rest.find(&Method::POST, "/v1/").is_some());
+        assert!(rest.find(&Method::POST, "/v1").is_none());
+    }
+
+    #[test]
+    fn a_pattern_in_an_odd_spelling_guards_what_it_means() {
+        for (pattern, path) in [("/a/../b", "/b"), ("//b", "/b"), ("/%62", "/b"), ("/./b", "/b"), ("/", "/"), ("/b//{id}", "/b/7")] {
+            let routes = Routes::new().guard(&[Method::POST], pattern, Policy::ietf());
+            assert!(routes.find(&Method::POST, path).is_some(), "{pattern} {path}");
         }
     }
 

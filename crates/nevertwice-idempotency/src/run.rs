@@ -7,9 +7,9 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{Request, Response, response};
+use http::{HeaderMap, Request, Response, response};
 use http_body::{Body, Frame};
-use nevertwice_api::AnswerBytes;
+use nevertwice_api::{AnswerBytes, HeldKey};
 use tokio::time::Instant;
 use tower_service::Service;
 
@@ -17,7 +17,7 @@ use crate::answer::kept_head;
 use crate::body::KeysBody;
 use crate::claim::{Changed, Claims};
 use crate::detached::caught;
-use crate::effect::{Effect, of_answer};
+use crate::effect::{Effect, Seen, of_answer};
 use crate::flights::Flight;
 use crate::guard::{Answered, Held, unknown};
 use crate::heartbeat::Heartbeats;
@@ -30,6 +30,12 @@ use crate::{Keys, Outcome, Policy};
 /// remembers the highest one that it has seen can refuse an attempt that was replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Generation(pub u64);
+
+/// The claims under which a handler runs, in the request's extensions: one, or two while the secret of keys is being changed. A handler
+/// that keeps its answer itself, in the transaction of its own database that has its effect, names them there; the layer then finds the
+/// answer kept, and keeps none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldKeys(pub Arc<[HeldKey]>);
 
 /// What an attempt holds until its key is settled.
 pub(crate) struct Attempt {
@@ -59,6 +65,11 @@ enum BodyRead {
     Broken,
 }
 
+/// What is kept of the head, and of the trailers, of an answer with that effect.
+fn lines(effect: Effect, headers: &HeaderMap, trailers: Option<&HeaderMap>, policy: &Policy) -> Option<Bytes> {
+    if effect == Effect::Kept { kept_head(headers, trailers, policy) } else { None }
+}
+
 impl Attempt {
     pub(crate) async fn run<S, B, RB>(self, mut request: Request<B>, mut service: S) -> Answered<RB, S::Error>
     where
@@ -70,6 +81,7 @@ impl Attempt {
         RB::Error: Into<Box<dyn Error + Send + Sync>> + Send,
     {
         request.extensions_mut().insert(Generation(self.claims.generation()));
+        request.extensions_mut().insert(HeldKeys(self.claims.held_keys()));
         let start = Instant::now();
         let heartbeat = Heartbeats::start(&self.claims, start);
         let answered = match catch_unwind(AssertUnwindSafe(|| service.call(request))) {
@@ -88,26 +100,34 @@ impl Attempt {
                 return Ok(unknown(&self.route.policy).render());
             }
         };
-        let effect = of_answer(&mut head, &self.route.policy);
+        let seen = if let Read::Whole(_, trailers) = &read { Seen::End(trailers.as_ref()) } else { Seen::Head };
+        let effect = of_answer(&mut head, seen, &self.route.policy);
         let status = head.status.as_u16();
-        let lines = if effect == Effect::Kept { kept_head(&head.headers, &self.route.policy) } else { None };
-        let ended = move |body, length| Ended { effect, status, lines, body, length };
         match read {
-            Read::Whole(bytes) => {
-                self.settle(ended(BodyRead::Whole(bytes.clone()), bytes.len() as u64), start).await;
-                Ok(Response::from_parts(head, KeysBody::whole(bytes)))
+            Read::Whole(bytes, trailers) => {
+                let lines = lines(effect, &head.headers, trailers.as_ref(), &self.route.policy);
+                let body = BodyRead::Whole(bytes.clone());
+                self.settle(Ended { effect, status, lines, body, length: bytes.len() as u64 }, start).await;
+                Ok(Response::from_parts(head, KeysBody::with_trailers(bytes, trailers)))
             }
             Read::Cut(first, next, rest) => {
                 let next_bytes = next.as_ref().and_then(Frame::data_ref).map_or(0, Bytes::len);
-                Box::pin(self.settle(ended(BodyRead::Cut, first.len().saturating_add(next_bytes) as u64), start)).await;
+                let length = first.len().saturating_add(next_bytes) as u64;
+                Box::pin(self.settle(Ended { effect, status, lines: None, body: BodyRead::Cut, length }, start)).await;
                 Ok(Response::from_parts(head, KeysBody::resumed(first, next, rest)))
             }
             Read::Broken => {
-                Box::pin(self.settle(ended(BodyRead::Broken, 0), start)).await;
+                let ended = Ended { effect, status, lines: None, body: BodyRead::Broken, length: 0 };
+                Box::pin(self.settle(ended, start)).await;
                 Ok(unknown(&self.route.policy).render())
             }
             Read::Unread(body) => {
                 let (writer, reader) = tee();
+                let (headers, route) = (head.headers.clone(), Arc::clone(&self.route));
+                let ended = move |body, length, trailers: Option<&HeaderMap>| {
+                    let lines = lines(effect, &headers, trailers, &route.policy);
+                    Ended { effect, status, lines, body, length }
+                };
                 tokio::spawn(Box::pin(self.carry(body, writer, start, ended)));
                 Ok(Response::from_parts(head, KeysBody::copied(reader)))
             }
@@ -115,28 +135,33 @@ impl Attempt {
     }
 
     /// Copies an answer that the client sees as it comes, settles the key, and only then shows the end of it.
-    async fn carry<RB>(self, body: Pin<Box<RB>>, writer: TeeWriter, start: Instant, ended: impl FnOnce(BodyRead, u64) -> Ended)
-    where
+    async fn carry<RB>(
+        self,
+        body: Pin<Box<RB>>,
+        writer: TeeWriter,
+        start: Instant,
+        ended: impl FnOnce(BodyRead, u64, Option<&HeaderMap>) -> Ended,
+    ) where
         RB: Body<Data = Bytes> + Send + 'static,
         RB::Error: Into<Box<dyn Error + Send + Sync>> + Send,
     {
         let heartbeat = Heartbeats::start(&self.claims, Instant::now());
-        let copied = caught(pin!(copy(body, writer, self.route.policy.kept_bytes_max()))).await;
+        let copied = caught(pin!(copy(body, writer, &self.route.policy))).await;
         heartbeat.end().await;
         let Some((copied, writer)) = copied else { return self.end_unknown().await };
         let length = writer.copied() as u64;
         match copied {
-            Copied::Whole(bytes) => {
-                self.settle(ended(BodyRead::Whole(bytes), length), start).await;
-                writer.finish();
+            Copied::Whole(bytes, trailers) => {
+                self.settle(ended(BodyRead::Whole(bytes), length, trailers.as_ref()), start).await;
+                writer.finish(trailers);
             }
             Copied::Cut(first, rest) => {
-                self.settle(ended(BodyRead::Cut, length), start).await;
+                self.settle(ended(BodyRead::Cut, length, None), start).await;
                 drop(self);
                 pass_rest(first, rest, writer).await;
             }
             Copied::Broken(error) => {
-                self.settle(ended(BodyRead::Broken, length), start).await;
+                self.settle(ended(BodyRead::Broken, length, None), start).await;
                 writer.fail(error);
             }
         }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::{Bytes, BytesMut};
+use http::HeaderMap;
 use http_body::Frame;
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -101,8 +102,11 @@ impl TeeWriter {
         .await;
     }
 
-    /// Ends the answer, with everything that was held.
-    pub(crate) fn finish(self) {
+    /// Ends the answer, with everything that was held, and trailers behind it.
+    pub(crate) fn finish(self, trailers: Option<HeaderMap>) {
+        if let Some(trailers) = trailers {
+            lock(&self.0).beside = Some(Frame::trailers(trailers));
+        }
         self.end(Ok(()));
     }
 
@@ -188,7 +192,7 @@ mod tests {
         writer.copy(b"three", true);
         assert_eq!(poll(&mut reader), Poll::Pending);
         assert_eq!((writer.copied(), writer.whole()), (13, Bytes::from_static(b"one two three")));
-        writer.finish();
+        writer.finish(None);
         assert_eq!(poll(&mut reader), data(b"three"));
         assert_eq!(poll(&mut reader), Poll::Ready(None));
         assert_eq!(poll(&mut reader), Poll::Ready(None));

@@ -274,6 +274,11 @@ pub(crate) fn write_marker_of(storage: &dyn Storage, id: JournalId) -> Result<()
     write_small(storage, MARKER, marker_text(id).as_bytes())
 }
 
+/// The same of a folder that holds this, and nothing else.
+pub(crate) fn write_marker_that_holds(holds: Holds, storage: &dyn Storage, id: JournalId) -> Result<(), IoFailure> {
+    write_small(storage, MARKER, marker_text_of(holds, id).as_bytes())
+}
+
 pub(crate) fn remove_if_there(storage: &dyn Storage, name: &str) -> Result<(), IoFailure> {
     match storage.remove(name) {
         Ok(()) => Ok(()),

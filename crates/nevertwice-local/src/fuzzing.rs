@@ -1,6 +1,7 @@
 //! The readers of single files of a data folder, open to the fuzz targets (feature `fuzzing`). Each is what the backend itself
 //! calls: nothing here reads on its own.
 
+use nevertwice_api::PrincipalMark;
 use nevertwice_core::keys::{KeyId, KeyRecord};
 
 use crate::error::OpenError;
@@ -65,11 +66,11 @@ pub fn key_change(bytes: &[u8; CHANGE_BYTES]) -> ReadChange {
     }
 }
 
-/// The change that makes this the record of a key, with the file of its answer and the place in it.
+/// The change that makes this the record of a key of that principal, with the file of its answer and the place in it.
 #[must_use]
-pub fn write_key_change(id: KeyId, record: KeyRecord, place: Option<(u64, u64)>) -> [u8; CHANGE_BYTES] {
+pub fn write_key_change(principal: PrincipalMark, id: KeyId, record: KeyRecord, place: Option<(u64, u64)>) -> [u8; CHANGE_BYTES] {
     let place = place.map(|(file, offset)| Place { file, offset });
-    Change::Key(id, Kept { record, place }).encode()
+    Change::Key(id, Kept { record, place, principal }).encode()
 }
 
 /// The change that says that a sweep freed something.

@@ -49,7 +49,10 @@ pub use backend::{LocalBackend, LocalOptions, REPLICAS_MAX, ReplicasStatus, Snap
 pub use backend::{SteppedBackend, Written};
 #[cfg(feature = "stepped")]
 pub use keys::SteppedKeyStore;
-pub use keys::{KEYS_FOLDER, KeyStoreOptions, KeysInspection, KeysRecovered, KeysVerdict, LocalKeyStore, is_answers};
+pub use keys::{
+    KEYS_FOLDER, KeyStoreOptions, KeysCopied, KeysFolder, KeysInspection, KeysListing, KeysRecovered, KeysSource, KeysVerdict,
+    LocalKeyStore, back_up_keys, fetch_keys_snapshot, inspect_keys_copy, is_answers, restore_keys,
+};
 #[cfg(feature = "mutants")]
 pub use mutants::Mutant;
 pub use restore::RestoreReport;

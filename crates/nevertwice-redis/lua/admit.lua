@@ -41,8 +41,9 @@ local refused = enter(found[1], call, asked, redis.call('GET', intent)) or elsew
 if refused then
   return refused
 end
-local levels, booked, known_email = '', NO_BOOKING, ''
+local levels, known_email = '', ''
 if found[4] then
+  local booked
   levels, booked, known_email = candidate_parts(found[4])
   if booked ~= NO_BOOKING then
     return no('already_booked', booked .. redis.call('HGET', records, 'B/' .. booked))
@@ -90,7 +91,8 @@ local booking, hold_expires_at = next_position(), at_ms + hold_ms
 level_live, live = level_live + 1, live + 1
 
 -- commit
-local head, reply = append(records, intent, entries, shard, asked, origin, '\34' .. candidate .. text_bytes(level) .. pack('<I4i8i8i8', seat, hold_expires_at, level_live, live))
+local event = '\34' .. candidate .. text_bytes(level) .. pack('<I4i8i8i8', seat, hold_expires_at, level_live, live)
+local head, reply = append(records, intent, entries, shard, asked, origin, event)
 if lowest then
   redis.call('ZREM', free, lowest)
 else

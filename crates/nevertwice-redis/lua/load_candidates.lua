@@ -43,7 +43,8 @@ for index = 1, math.min(count, CANDIDATES_IN_ONE_MAX) do
   fields[#fields + 1] = 'C/' .. id
 end
 local found = redis.call('HMGET', records, table_unpack(fields))
-local refused = enter(found[1], call, asked, redis.call('GET', intent)) or elsewhere(shard, 2) or outside('candidates', count, 1, CANDIDATES_IN_ONE_MAX)
+local refused = enter(found[1], call, asked, redis.call('GET', intent)) or elsewhere(shard, 2)
+  or outside('candidates', count, 1, CANDIDATES_IN_ONE_MAX)
 if refused then
   return refused
 end
@@ -87,7 +88,8 @@ for index, fact in ipairs(facts) do
 end
 
 -- commit
-local head, reply = append(records, intent, entries, shard, asked, origin, '\33' .. list, '\3' .. pack('<I4', count) .. table.concat(before))
+local list_before = '\3' .. pack('<I4', count) .. table.concat(before)
+local head, reply = append(records, intent, entries, shard, asked, origin, '\33' .. list, list_before)
 redis.call('HSET', records, 'head', head, 'sale', pack(SALE, open, opens_at, closes_at, hold_ms, total_cap, levels, candidates),
   table_unpack(writes))
 return reply

@@ -33,7 +33,8 @@ local terms = ARGV[6]
 -- check
 local class, opening_balance = unpack('<Bi8', terms)
 local found = redis.call('HMGET', records, 'head', 'market', 'A/' .. account)
-local refused = enter(found[1], call, asked, redis.call('GET', intent)) or elsewhere(shard, 1) or outside('opening_balance', opening_balance, 0, AMOUNT_MAX)
+local refused = enter(found[1], call, asked, redis.call('GET', intent)) or elsewhere(shard, 1)
+  or outside('opening_balance', opening_balance, 0, AMOUNT_MAX)
 if refused then
   return refused
 end

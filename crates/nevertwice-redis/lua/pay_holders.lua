@@ -56,7 +56,7 @@ for index = 1, count do
   local account, known, held, list = ARGV[BEFORE + index], found[3 * index], found[3 * index + 1], found[3 * index + 2]
   if known and held and not seen[account] then
     seen[account] = true
-    local class, balance, score, holdings = unpack(ACCOUNT, known)
+    local class, balance, score = unpack(ACCOUNT, known)
     local shares, _, profit = unpack(HOLDING, held)
     local amount = shares * settled_price
     net = net - shares
@@ -67,6 +67,7 @@ for index = 1, count do
     if not (is_amount(amount) and is_amount(balance) and is_amount(score) and is_amount(cash)) then
       return no('amount_too_large')
     end
+    local holdings
     list, holdings = relisted(list or '', listed, false)
     payouts[#payouts + 1] = text_bytes(account) .. pack('<i8i8i8i8', shares, amount, balance, score)
     writes[#writes + 1] = 'A/' .. account

@@ -70,7 +70,8 @@ local number, has_cap, cap, level_live = unpack(LEVEL, beside[1])
 local levels, _, email = candidate_parts(beside[2])
 
 -- commit
-local head, reply = append(records, intent, entries, shard, asked, origin, '\38' .. booking .. pack('<I4', seat) .. reason, booking_before(state))
+local event = '\38' .. booking .. pack('<I4', seat) .. reason
+local head, reply = append(records, intent, entries, shard, asked, origin, event, booking_before(state))
 redis.call('ZADD', free, seat, seat)
 redis.call('HSET', records, 'head', head, 'counts', pack(COUNTS, live - 1, seats, bookings),
   'L/' .. level, pack(LEVEL, number, has_cap, cap, level_live - 1), 'C/' .. candidate, levels .. NO_BOOKING .. email,

@@ -60,7 +60,8 @@ end
 
 -- commit
 local event = '\9' .. text_bytes(instrument) .. pack('<i8i8i8', price, net, loss)
-local head, reply = append(records, intent, entries, shard, asked, origin, event, instrument_before(state, base, price_at(base, slope, net) or 0, house_loss))
+local before = instrument_before(state, base, price_at(base, slope, net) or 0, house_loss)
+local head, reply = append(records, intent, entries, shard, asked, origin, event, before)
 redis.call('HSET', records, 'head', head, 'I/' .. instrument, pack(INSTRUMENT, listed, base, slope, SETTLED, price, net, cash),
   'market', pack(MARKET, decimals, fee_bps, quantity_max, holding_max, house_loss_max, mode, issuance, loss, instruments, accounts))
 return reply

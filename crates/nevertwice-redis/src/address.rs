@@ -56,7 +56,10 @@ impl FromStr for Address {
             let credentials = if credentials.is_empty() { String::new() } else { format!("{credentials}@") };
             let url = format!("{plain}{credentials}{host}/{path}");
             // The library's words would repeat the address, and with it the password.
-            nodes.push(url.as_str().into_connection_info().map_err(|_| AddressError::Unreadable)?);
+            let node = url.as_str().into_connection_info().map_err(|_| AddressError::Unreadable)?;
+            // The library's name is nobody's concern, and telling it takes a right more.
+            let settings = node.redis_settings().clone().set_skip_set_lib_name();
+            nodes.push(node.set_redis_settings(settings));
         }
         let shown_nodes: Vec<String> = nodes.iter().map(|node| shown(node.addr())).collect();
         Ok(Self { shown: format!("{scheme}{}", shown_nodes.join(",")), nodes, is_cluster })

@@ -29,10 +29,22 @@ pub fn key_store_mark() -> Vec<u8> {
     format!("{PREFIX}{{keys}}:mark").into_bytes()
 }
 
+/// What tells with which secret the keys of a store were named, without telling the secret.
+#[must_use]
+pub fn key_store_secret() -> Vec<u8> {
+    format!("{PREFIX}{{keys}}:secret").into_bytes()
+}
+
 /// What a connection writes at the end of a group, so that `WAIT` covers all that the group has seen.
 #[must_use]
 pub fn key_store_written() -> Vec<u8> {
     format!("{PREFIX}{{keys}}:written").into_bytes()
+}
+
+/// What matches the few keys of a store that are no records.
+#[must_use]
+pub fn key_store_pattern() -> String {
+    format!("{PREFIX}{{keys}}:*")
 }
 
 /// What matches the keys of all records, and no other key, as `SCAN` and `ACL SETUSER` take it.

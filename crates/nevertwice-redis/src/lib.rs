@@ -13,6 +13,7 @@
 //! What lies under the keys is said in `lua/README.md`. What this crate never does: decide anything in Rust, put Lua together out of
 //! strings, spell a key outside `keys`.
 
+mod acl;
 pub mod address;
 mod backend;
 mod catalogue;
@@ -27,6 +28,7 @@ pub mod script;
 pub mod server_facts;
 mod shard;
 
+pub use acl::key_store_rules;
 pub use address::{Address, AddressError};
 pub use backend::{BackendOpenError, RedisBackend, RedisOptions};
 pub use catalogue::scripts;

@@ -14,6 +14,8 @@ use crate::{Link, LinkFailure};
 pub struct Answers {
     /// One reply for each call, in order.
     pub calls: Vec<Reply>,
+    /// The reply to the call that closed the group, if there was one: that of the last pipeline, if there were two.
+    pub closing: Option<Reply>,
     /// The replies to the commands that followed the calls: those of the last pipeline, if there were two.
     pub tail: Vec<Reply>,
 }
@@ -70,23 +72,38 @@ impl Runner {
     ///
     /// As [`Link::send`]: also if the second pipeline is lost, for then no more can be said of its calls.
     pub async fn call_all(&self, calls: &[Call], tail: &[Cmd]) -> Result<Answers, LinkFailure> {
-        let commands: Vec<Cmd> = calls.iter().map(Call::by_hash).chain(tail.iter().cloned()).collect();
+        self.call_closed(calls, None, tail).await
+    }
+
+    /// The same, with a call that closes the group: it comes after all others, also where some of these have to be made once more.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::call_all`].
+    pub async fn call_closed(&self, calls: &[Call], closing: Option<&Call>, tail: &[Cmd]) -> Result<Answers, LinkFailure> {
+        let of_calls = calls.iter().map(Call::by_hash);
+        let commands: Vec<Cmd> = of_calls.chain(closing.map(Call::by_hash)).chain(tail.iter().cloned()).collect();
         let mut replies = self.link.send(&commands).await?;
-        let mut tail_replies = replies.split_off(calls.len());
+        let mut end = replies.split_off(calls.len());
         let again: Vec<usize> = (0..calls.len()).filter(|&index| is_unknown(&replies[index])).collect();
-        if !again.is_empty() {
-            self.counts.unknown.fetch_add(again.len() as u64, Ordering::Relaxed);
-            let scripts = distinct(again.iter().map(|&index| calls[index].script));
+        let closing_again = closing.filter(|_| end.first().is_some_and(is_unknown));
+        if !again.is_empty() || closing_again.is_some() {
+            self.counts.unknown.fetch_add((again.len() + closing_again.iter().len()) as u64, Ordering::Relaxed);
+            let scripts = distinct(again.iter().map(|&index| calls[index].script).chain(closing_again.map(|call| call.script)));
             let loads = scripts.iter().map(|script| load(script));
-            let commands: Vec<Cmd> = loads.chain(again.iter().map(|&index| calls[index].by_hash())).chain(tail.iter().cloned()).collect();
+            let of_calls = again.iter().map(|&index| calls[index].by_hash());
+            let commands: Vec<Cmd> = loads.chain(of_calls).chain(closing.map(Call::by_hash)).chain(tail.iter().cloned()).collect();
             let mut second = self.link.send(&commands).await?;
-            tail_replies = second.split_off(scripts.len() + again.len());
+            end = second.split_off(scripts.len() + again.len());
             for (index, reply) in again.into_iter().zip(second.drain(scripts.len()..)) {
                 self.counts.unknown_twice.fetch_add(u64::from(is_unknown(&reply)), Ordering::Relaxed);
                 replies[index] = reply;
             }
+            let is_twice = closing.is_some() && end.first().is_some_and(is_unknown);
+            self.counts.unknown_twice.fetch_add(u64::from(is_twice), Ordering::Relaxed);
         }
-        Ok(Answers { calls: replies, tail: tail_replies })
+        let tail = end.split_off(usize::from(closing.is_some()));
+        Ok(Answers { calls: replies, closing: end.pop(), tail })
     }
 }
 

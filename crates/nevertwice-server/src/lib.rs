@@ -77,7 +77,7 @@ pub use error::StartError;
 pub use explain::{Known, explain};
 #[cfg(feature = "stepped")]
 pub use in_process::{InProcess, Sweeper};
-pub use key_records::{KeyParts, LocalKeys};
+pub use key_records::{KEYS_NOTE, KeyParts, LocalKeys, SharedKeysSecret};
 #[cfg(feature = "ledger")]
 pub use ledger::{LocalLedger, check_ledger, migrate_ledger};
 pub use limits::SteadyClock;
@@ -91,7 +91,7 @@ pub use person_secret::{
     inspect_note as inspect_person_note, is_noted as is_person_secret_noted, load_existing as load_person_secret,
     load_or_create as load_or_create_person_secret, note as note_person_secret, path_of as person_key_of,
 };
-pub use remote::{Interrupt, Remote, RemoteError, Target};
+pub use remote::{Interrupt, Poster, Remote, RemoteError, Target};
 pub use routes::{Content, Method, Route, routes};
 pub use server::{Bound, Parts, Server};
 pub use telemetry::check_otlp_files;

@@ -163,6 +163,11 @@ impl From<Failure> for Refusal {
             )
             .figure("replicas_live", live)
             .figure("replicas_min", min),
+            Failure::BackendUnavailable => Self::new(
+                code,
+                "The server on which this one decides can't be used: it can't be reached, or it refuses",
+                "Ask again with the same key in a moment",
+            ),
             Failure::LedgerBehind { lag_ms, lag_ms_max } => Self::new(
                 code,
                 format!("The ledger is {lag_ms} ms behind what is decided, and may be {lag_ms_max} ms"),
@@ -174,11 +179,6 @@ impl From<Failure> for Refusal {
                 code,
                 format!("The ledger takes nothing more of this shard: {what}"),
                 "Keep the key, and ask again with it once an operator has found out which data folder the ledger knows",
-            ),
-            Failure::BackendUnavailable => Self::new(
-                code,
-                "The server that decides can't be reached, or refuses",
-                "Ask again with the same key, waiting longer each time",
             ),
             Failure::StandbyFollows => Self::new(
                 code,

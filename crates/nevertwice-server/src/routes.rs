@@ -338,6 +338,13 @@ pub(crate) static ROUTES: &[Route] = &[
         .says("A piece of the snapshot after a batch; the header `Journal-Bytes` says how long the whole is")
         .asks(&[("from", "where the piece begins, in bytes; 0 if absent")])
         .exchanges(Content::Nothing, Content::Bytes),
+    Route::get("/v1/journal/keys", "snapshot_keys", Operator, |call| Box::pin(journal::keys(call)))
+        .says("Makes a snapshot of the records of keys, for who copies them, and says which")
+        .shows("KeysSnapshot"),
+    Route::get("/v1/journal/keys/{file}", "read_keys_file", Operator, |call| Box::pin(journal::keys_file(call)))
+        .says("A piece of a snapshot of keys or of a file of their answers; the header `Journal-Bytes` says how long the whole is")
+        .asks(&[("from", "where the piece begins, in bytes; 0 if absent")])
+        .exchanges(Content::Nothing, Content::Bytes),
     Route::get("/v1/journal/audit", "read_audit", Operator, |call| Box::pin(journal::audit(call)))
         .says("What operators did, frame after frame as in the files of the audit without padding; none: nothing later is known")
         .asks(&[("after", "from the first frame on that begins after this batch or a later one; 0 if absent")])

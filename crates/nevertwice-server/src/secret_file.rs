@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use data_encoding::HEXLOWER_PERMISSIVE;
 use nevertwice_api::ErrorCode;
@@ -109,6 +110,11 @@ impl SecretFile {
         })
     }
 
+    /// Since when the folder says what it says.
+    pub(crate) fn noted_at(&self, data: &Path) -> Option<SystemTime> {
+        std::fs::metadata(data.join(self.check)).and_then(|note| note.modified()).ok()
+    }
+
     /// Whether the folder says with which secret its data were made.
     pub(crate) fn is_noted(&self, data: &Path) -> bool {
         data.join(self.check).exists()
@@ -119,18 +125,37 @@ impl SecretFile {
         match File::open(path) {
             Ok(file) => self.load(path, file),
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                Err(self.refuse(path, "is missing; copy the one of the server that is followed".to_owned()))
+                Err(self.refuse(path, "is missing; copy it from where it was kept".to_owned()))
             }
             Err(error) => Err(self.refuse(path, format!("can't be opened: {error}"))),
+        }
+    }
+
+    /// Reads the secret that several processes share, and makes none: each would make another.
+    pub(crate) fn load_shared(&self, path: &Path) -> Result<[u8; 32], StartError> {
+        match File::open(path) {
+            Ok(file) => self.load(path, file),
+            Err(error) => Err(self.refuse(
+                path,
+                format!("can't be opened: {error}. Make one by `openssl rand -hex 32`, and give it to every process that shares the keys"),
+            )),
         }
     }
 
     /// Writes down in a data folder what [`SecretFile::check`] compares with from then on, unless it is there. It appears whole or
     /// not at all: a half of it would be taken for another secret's. The folder belongs to this process.
     pub(crate) fn note(&self, path: &Path, data: &Path, secret: &[u8; 32]) -> Result<(), StartError> {
+        if data.join(self.check).exists() {
+            return Ok(());
+        }
+        self.note_anew(path, data, secret)
+    }
+
+    /// The same, where another secret may be noted: from then on this one counts.
+    pub(crate) fn note_anew(&self, path: &Path, data: &Path, secret: &[u8; 32]) -> Result<(), StartError> {
         let file = data.join(self.check);
         let written = || {
-            if file.try_exists()? {
+            if std::fs::read_to_string(&file).is_ok_and(|known| known == self.noted(secret)) {
                 return Ok(());
             }
             let new = file.with_extension("tmp");

@@ -4,6 +4,7 @@ pub mod clock;
 pub mod codes;
 pub mod conformance;
 pub mod key_store;
+pub mod key_store_principals;
 pub mod postgres;
 pub mod redis;
 pub mod release;

@@ -6,13 +6,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use nevertwice_local::backup::{BackupReport, back_up};
+use nevertwice_local::backup::{BackupProgress, BackupReport, back_up};
 use nevertwice_local::source::{FolderSource, Source};
-use nevertwice_local::storage::FileStorage;
-use nevertwice_server::{COPIED_NOTES, Target};
+use nevertwice_local::storage::{FileStorage, Storage};
+use nevertwice_local::{KEYS_FOLDER, KeysCopied, KeysFolder, KeysSource, back_up_keys};
+use nevertwice_server::{COPIED_NOTES, KEYS_NOTE, Target};
 
 use crate::asking::AskingArgs;
-use crate::copies::{audit_reach, meter, shard_line};
+use crate::copies::{audit_reach, keys_line, meter, shard_line};
 use crate::output::report;
 
 /// Copies the journal of a running server, or of a stopped data folder. Run again, it fetches only what is new.
@@ -38,16 +39,40 @@ impl BackupArgs {
             (None, Some(data)) => Box::new(FolderSource::open(Arc::new(FileStorage::open(data)?), COPIED_NOTES)?),
             (None, None) => return Err("neither a server nor a folder is named; nothing was done".into()),
         };
+        let keys = self.keys()?;
         let folder = Arc::new(FileStorage::create(&self.to)?);
         let (bar, mut progress) = meter()?;
         let name = format!("backup-{}", std::process::id());
         let done = back_up(folder, source.as_mut(), &name, &mut progress)?;
+        // After the journal: whatever a handler has done by then, its key is known.
+        let keys = keys.map(|mut keys| self.back_up_keys(keys.as_mut(), &mut progress)).transpose()?.flatten();
         bar.finish_and_clear();
-        report(|out| self.tell(out, &done))?;
+        report(|out| self.tell(out, &done, keys.as_ref()))?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn tell(&self, out: &mut dyn std::io::Write, done: &BackupReport) -> Result<(), Box<dyn Error>> {
+    /// Where keys are copied from; none where a folder has none.
+    fn keys(&self) -> Result<Option<Box<dyn KeysSource>>, Box<dyn Error>> {
+        let Some(target) = &self.server else {
+            let keys = self.data.as_ref().map(|data| data.join(KEYS_FOLDER)).filter(|keys| keys.join("format").exists());
+            let open = |keys: PathBuf| -> Result<Box<dyn KeysSource>, Box<dyn Error>> {
+                Ok(Box::new(KeysFolder::open(Arc::new(FileStorage::open(&keys)?), KEYS_NOTE)?))
+            };
+            return keys.map(open).transpose();
+        };
+        Ok(Some(Box::new(self.asking.remote(target)?)))
+    }
+
+    fn back_up_keys(
+        &self,
+        source: &mut dyn KeysSource,
+        progress: &mut dyn FnMut(BackupProgress),
+    ) -> Result<Option<KeysCopied>, Box<dyn Error>> {
+        let into: Arc<dyn Storage> = Arc::new(FileStorage::create(self.to.join(KEYS_FOLDER))?);
+        Ok(back_up_keys(&into, source, progress)?)
+    }
+
+    fn tell(&self, out: &mut dyn std::io::Write, done: &BackupReport, keys: Option<&KeysCopied>) -> Result<(), Box<dyn Error>> {
         let BackupReport { before, began_anew, fetched_bytes, manifest } = done;
         if *began_anew {
             writeln!(out, "the server had removed what came next: the backup begins anew, with a newer snapshot")?;
@@ -67,6 +92,10 @@ impl BackupArgs {
             )?,
         }
         writeln!(out, "{} read back and verified: journal {}, epoch {}", self.to.display(), manifest.journal, manifest.epoch)?;
+        match keys {
+            Some(keys) => writeln!(out, "{}; the secret under which keys are named is not in it: keep that too", keys_line(keys))?,
+            None => writeln!(out, "without records of keys: none are kept in a folder there")?,
+        }
         writeln!(out, "the person key of the data is not in it: keep that too, in another place")?;
         Ok(())
     }

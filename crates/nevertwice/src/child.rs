@@ -33,6 +33,11 @@ impl Server {
         }
     }
 
+    /// The number of its process.
+    pub(crate) fn pid(&self) -> String {
+        self.process.id().to_string()
+    }
+
     /// Ends it by SIGKILL.
     pub(crate) fn kill(&mut self) {
         end(&mut self.process);

@@ -20,7 +20,7 @@ pub(crate) struct ConformanceArgs {
     /// Where their unguarded side is, if it is elsewhere: what stands behind a proxy.
     #[arg(long, value_name = "URL")]
     control: Option<Base>,
-    /// Which choices of the contract the target made: ietf, stripe, ucp, choices, or a file.
+    /// Which choices of the contract the target made: ietf, stripe, ucp, choices, server, or a file.
     #[arg(long, value_name = "PROFILE", default_value = "ietf")]
     profile: String,
     /// Asks this rule alone, or those that begin so where it ends with a hyphen (`key-`); may be given several times.

@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use nevertwice_local::KeysCopied;
 use nevertwice_local::backup::{BackupProgress, ShardAt};
 
 /// A progress bar, and what moves it.
@@ -29,4 +30,9 @@ pub(crate) fn audit_reach(begins_after: u64) -> String {
         0 => "from the first batch on".to_owned(),
         batch => format!("from after batch {batch} on: what was done before that is in the audit of the first server alone"),
     }
+}
+
+/// Keys in a copy, in one line.
+pub(crate) fn keys_line(KeysCopied { records, answers, answer_bytes, .. }: &KeysCopied) -> String {
+    format!("with {records} records of keys, {answers} answers of {answer_bytes} bytes read back and verified")
 }

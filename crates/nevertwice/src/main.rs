@@ -7,17 +7,20 @@ mod bench;
 mod child;
 mod conformance;
 mod copies;
+mod database;
 mod demo;
 mod doctor;
 mod explain;
 mod journal;
 mod key;
 mod key_record;
+mod keys_opened;
 mod manual;
 mod migrate;
 mod output;
 mod promote;
 mod proxy;
+mod publish;
 mod restore;
 mod serve;
 mod source;
@@ -80,6 +83,8 @@ enum Command {
     Conformance(conformance::ConformanceArgs),
     /// Puts the Idempotency-Key contract in front of a service in any language.
     Proxy(proxy::ProxyArgs),
+    /// Tells webhooks what services have left in their outboxes, at least once and in order.
+    Publish(publish::PublishArgs),
     /// Measures how fast it is on this machine, beside baselines of the same run.
     Bench(bench::BenchArgs),
     /// Writes the completions of a shell to standard output.
@@ -112,6 +117,7 @@ fn main() -> ExitCode {
         Command::Doctor(arguments) => arguments.run(),
         Command::Promote(arguments) => arguments.run(),
         Command::Conformance(arguments) => arguments.run(),
+        Command::Publish(arguments) => arguments.run(),
         Command::Bench(arguments) => arguments.run(),
         Command::Completions(arguments) => arguments.run(Arguments::command()),
         Command::Man(arguments) => arguments.run(Arguments::command()),

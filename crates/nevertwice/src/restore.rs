@@ -10,9 +10,11 @@ use nevertwice_core::ShardId;
 use nevertwice_local::backup::{BackupReader, CopiedAudit, Goal, Restored, Target, restore_to};
 use nevertwice_local::clock::{Clock as _, SystemClock};
 use nevertwice_local::journal::JournalOptions;
-use nevertwice_local::storage::FileStorage;
+use nevertwice_local::storage::{FileStorage, Storage};
+use nevertwice_local::{KEYS_FOLDER, KeysCopied, restore_keys};
+use nevertwice_server::KEYS_NOTE;
 
-use crate::copies::{audit_reach, meter, shard_line};
+use crate::copies::{audit_reach, keys_line, meter, shard_line};
 use crate::output::report;
 
 /// Makes a data folder out of a backup. It ends at the position that is named, in all shards.
@@ -52,8 +54,9 @@ impl RestoreArgs {
         };
         let (bar, mut progress) = meter()?;
         let restored = restore_to(&backup, &goal, target, &mut progress)?;
+        let keys = self.restore_keys(&options)?;
         bar.finish_and_clear();
-        report(|out| self.tell(out, &restored))?;
+        report(|out| self.tell(out, &restored, keys.as_ref()))?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -70,7 +73,21 @@ impl RestoreArgs {
         }
     }
 
-    fn tell(&self, out: &mut dyn std::io::Write, restored: &Restored) -> Result<(), Box<dyn Error>> {
+    /// Makes the folder of keys beside the journal, if the backup has keys.
+    fn restore_keys(&self, options: &JournalOptions) -> Result<Option<KeysCopied>, Box<dyn Error>> {
+        let copy = self.from.join(KEYS_FOLDER);
+        let Some(data) = self.data.as_ref().filter(|_| !self.dry_run && copy.exists()) else { return Ok(None) };
+        let copy: Arc<dyn Storage> = Arc::new(FileStorage::open(&copy)?);
+        let folder = data.join(KEYS_FOLDER);
+        let target: Arc<dyn Storage> = Arc::new(FileStorage::create(&folder)?);
+        let keys = restore_keys(&copy, &target, KEYS_NOTE, options)?;
+        if keys.is_none_or(|keys| keys.records == 0) {
+            std::fs::remove_dir(&folder)?;
+        }
+        Ok(keys)
+    }
+
+    fn tell(&self, out: &mut dyn std::io::Write, restored: &Restored, keys: Option<&KeysCopied>) -> Result<(), Box<dyn Error>> {
         let Restored { batch, entries_of_batch, batches_left_out, shards, audit, epoch } = restored;
         writeln!(
             out,
@@ -87,6 +104,10 @@ impl RestoreArgs {
                 writeln!(out, "{} written, read back and verified; it starts with epoch {}", data.display(), epoch.saturating_add(1))?;
                 let key = data.components().collect::<PathBuf>();
                 writeln!(out, "put the person key of the data beside it, as {}.key, before a server starts on it", key.display())?;
+                if let Some(keys) = keys.filter(|keys| keys.records > 0) {
+                    writeln!(out, "{}: they are as of the end of the backup, whatever position was named", keys_line(keys))?;
+                    writeln!(out, "put the secret of keys beside it, as {}-keys.key, before a server starts on it", key.display())?;
+                }
                 writeln!(out, "what was acknowledged after that is not in it: clients that ask again with their keys find out")?;
             }
             _ => writeln!(out, "nothing was written")?,

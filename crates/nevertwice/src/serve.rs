@@ -11,11 +11,13 @@ use nevertwice_ledger::Address;
 use nevertwice_local::clock::SystemClock;
 use nevertwice_server::config::{Config, SECRET_SETTINGS, Sources, environment, load};
 use nevertwice_server::{
-    Bound, LocalKeys, LocalLedger, Metrics, Parts, Server, StartError, check_data_folder, check_person_secret,
-    load_or_create_person_secret, note_person_secret, open_local,
+    Bound, LocalLedger, Metrics, Parts, Server, StartError, check_data_folder, check_person_secret, load_or_create_person_secret,
+    note_person_secret, open_local,
 };
+use tokio::runtime::Runtime;
 use tracing_subscriber::EnvFilter;
 
+use crate::keys_opened::KeysOpened;
 use crate::stop;
 
 /// Every setting can also stand in the file, or in the environment as `NEVERTWICE_` and the setting in capitals; flags win.
@@ -44,7 +46,8 @@ pub(crate) struct Arguments {
 
 fn read_setting(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("it is not written SETTING=VALUE")?;
-    if SECRET_SETTINGS.contains(&key) {
+    // An address has a password before its `@`.
+    if SECRET_SETTINGS.contains(&key) || (key.eq_ignore_ascii_case("keys_store") && value.contains('@')) {
         return Err(
             "a key on the command line can be seen by everybody on this machine: put it into the file or the environment".to_owned()
         );
@@ -121,32 +124,37 @@ fn serve(config: &Config) -> Result<(), StartError> {
     if let Some(followed) = report.followed {
         tracing::warn!(%followed, batch = report.journal.last_batch, epoch = backend.epoch(), "the folder was a standby's: it is promoted");
     }
-    let keys = LocalKeys::open(config, Arc::new(SystemClock))?;
+    let runtime = runtime()?;
+    let keys = KeysOpened::open(config, &runtime)?;
     let backend = Arc::new(backend);
     let ledger = LocalLedger::open(config, &backend, Arc::new(SystemClock))?;
     let decides = ledger.as_ref().map_or_else(|| Arc::clone(&backend) as Arc<_>, LocalLedger::backend);
     let mut parts = Parts::new(decides, person_secret);
     parts.ledger = ledger.as_ref().map(LocalLedger::watch);
     parts.journal = Some(Arc::clone(&backend) as Arc<_>);
-    parts.keys = keys.as_ref().map(LocalKeys::parts);
+    parts.keys = keys.parts();
     parts.metrics = metrics;
-    listen(bound, config, parts)?;
+    listen(&runtime, bound, config, parts)?;
     backend.stop();
     // What was decided last is durable here by now: it goes into the ledger as well.
     if let Some(ledger) = ledger {
         ledger.stop();
     }
-    keys.iter().for_each(LocalKeys::stop);
+    keys.stop();
     tracing::info!("stopped");
     Ok(())
 }
 
-/// Serves until told to stop.
-pub(crate) fn listen(bound: Bound, config: &Config, parts: Parts) -> Result<(), StartError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| StartError {
+/// What everything runs on that waits.
+pub(crate) fn runtime() -> Result<Runtime, StartError> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| StartError {
         code: ErrorCode::Internal,
         detail: format!("No runtime could be made: {error}. Nothing was started."),
-    })?;
+    })
+}
+
+/// Serves until told to stop.
+pub(crate) fn listen(runtime: &Runtime, bound: Bound, config: &Config, parts: Parts) -> Result<(), StartError> {
     runtime.block_on(async {
         let server = Server::on(bound, config, parts).await?;
         let stop = stop::told().map_err(no_signals)?;

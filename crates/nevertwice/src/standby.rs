@@ -8,11 +8,12 @@ use nevertwice_local::clock::SystemClock;
 use nevertwice_local::source::Source as _;
 use nevertwice_server::config::{Config, load};
 use nevertwice_server::{
-    Bound, COPIED_NOTES, LocalKeys, Metrics, Parts, Remote, StartError, Target, check_data_folder, check_person_secret,
-    compare_person_secret, is_person_secret_noted, load_person_secret, open_standby,
+    Bound, COPIED_NOTES, Metrics, Parts, Remote, StartError, Target, check_data_folder, check_person_secret, compare_person_secret,
+    is_person_secret_noted, load_person_secret, open_standby,
 };
 
 use crate::asking::AskingArgs;
+use crate::keys_opened::KeysOpened;
 use crate::serve;
 
 /// Follows another server. Its settings are those of `serve`: they hold once it is promoted, and where they listen, already now.
@@ -55,15 +56,16 @@ fn follow(arguments: &StandbyArgs, config: &Config) -> Result<(), StartError> {
     let standby = Arc::new(open_standby(config, remote, &arguments.name, clock, observer)?);
     tracing::info!(from = %arguments.from, data = %config.data.display(), batch = standby.status().batch, "following");
     // For the time after its promotion: until then it claims none.
-    let keys = LocalKeys::open(config, Arc::new(SystemClock))?;
+    let runtime = serve::runtime()?;
+    let keys = KeysOpened::open(config, &runtime)?;
     let mut parts = Parts::new(Arc::clone(&standby) as Arc<_>, person_secret);
     parts.journal = Some(Arc::clone(&standby) as Arc<_>);
     parts.standby = Some(Arc::clone(&standby));
     parts.metrics = metrics;
-    parts.keys = keys.as_ref().map(LocalKeys::parts);
-    serve::listen(bound, config, parts)?;
+    parts.keys = keys.parts();
+    serve::listen(&runtime, bound, config, parts)?;
     standby.stop();
-    keys.iter().for_each(LocalKeys::stop);
+    keys.stop();
     tracing::info!("stopped");
     Ok(())
 }

@@ -11,10 +11,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use nevertwice_core::model::{Auditor, audit_records};
 use nevertwice_core::{ShardId, State};
 use nevertwice_local::inspect::{Contents, Inspection};
-use nevertwice_local::storage::FileStorage;
-use nevertwice_local::{KEYS_FOLDER, KeysInspection};
+use nevertwice_local::storage::{FileStorage, Storage};
+use nevertwice_local::{KEYS_FOLDER, KeysInspection, inspect_keys_copy};
 use nevertwice_server::{NotedPersonKey, inspect_person_note, person_key_of};
 
+use crate::copies::keys_line;
 use crate::output::report;
 
 /// Recomputes every invariant and the state hash from the journal of a stopped or copied data folder, and reads its keys with every
@@ -97,7 +98,21 @@ fn verify_keys(keys: &Path, verdict: &mut Verdict, progress: &mut impl FnMut()) 
     if !keys.is_dir() {
         return Ok(());
     }
-    let found = KeysInspection::open(Arc::new(FileStorage::open(keys)?))?.verify(progress)?;
+    let storage: Arc<dyn Storage> = Arc::new(FileStorage::open(keys)?);
+    match inspect_keys_copy(&storage) {
+        Ok(Some(copied)) => {
+            verdict.lines.push(keys_line(&copied));
+            return Ok(());
+        }
+        // A server that keeps none in a folder.
+        Ok(None) if keys.with_file_name("backup.manifest").exists() => return Ok(()),
+        Ok(None) => {}
+        Err(error) => {
+            verdict.faults.push(format!("{KEYS_FOLDER}: {error}"));
+            return Ok(());
+        }
+    }
+    let found = KeysInspection::open(storage)?.verify(progress)?;
     verdict.lines.push(format!(
         "{} keys: {} claims, {} answers of {} bytes, {} of them tombstones",
         found.report.records, found.claims, found.answers, found.answer_bytes, found.tombstones

@@ -55,6 +55,20 @@ pub struct JournalNote {
     pub hex: String,
 }
 
+/// Keys, as those see them who copy them: a snapshot that was just made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct KeysSnapshot {
+    /// The number of their journal: 16 hexadecimal digits.
+    pub journal: String,
+    /// After which batch it is.
+    pub batch: u64,
+    /// The server's clock when it was asked for, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// The small file that goes with a copy; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<JournalNote>,
+}
+
 /// Who reads the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct JournalReader {

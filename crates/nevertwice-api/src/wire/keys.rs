@@ -96,6 +96,11 @@ pub struct KeyRegistered {
     /// When the lease ends unless it is renewed, in milliseconds since 1970; absent in a replay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_expires_at: Option<i64>,
+    /// Whether an earlier attempt may have begun the work, so that the claim counts as taken over: true with `taken_over`, and with
+    /// `resumed` where `rerun` or `ask` was asked for, for the reply that was lost may have said `taken_over`; absent in a replay, which
+    /// runs nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken_over: Option<bool>,
     /// The answer; in a replay alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<KeptAnswer>,

@@ -19,7 +19,9 @@ mod sale;
 pub use audit::{AuditFact, AuditPage, Caller};
 pub use common::{AckLevels, Envelope, Health, Read};
 pub use explain::{Attempt, Attempts, Explanation, JournalRead, Later, Told};
-pub use journal::{JournalListing, JournalNote, JournalReader, JournalSegment, JournalSnapshot, Promote, Promoted, Standby, StandbyShard};
+pub use journal::{
+    JournalListing, JournalNote, JournalReader, JournalSegment, JournalSnapshot, KeysSnapshot, Promote, Promoted, Standby, StandbyShard,
+};
 pub use keys::{
     CompleteKey, HeaderLine, KeptAnswer, KeyCompleted, KeyRecord, KeyRegistered, KeyReleased, KeyState, LapsePolicy, LeaseRenewed,
     RegisterKey, Registration, ReleaseKey, RenewLease,

@@ -9,8 +9,10 @@ mod fingerprints;
 mod keys;
 mod limits;
 mod list;
+mod own;
 mod replays;
 mod rule;
 
 pub use list::rules;
+pub(crate) use own::{Own, check_of};
 pub use rule::Rule;

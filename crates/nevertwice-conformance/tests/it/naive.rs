@@ -116,7 +116,6 @@ async fn an_answer_that_is_kept_afterwards_by_the_key_alone_replays_too_much_and
         "json-numbers",
         "running-refused",
         "running-many",
-        "running-hang-up",
         "replay-moment",
         "replay-exposed",
         "free-refusals",

@@ -30,8 +30,8 @@ fn proofs(page: &str) -> Vec<&str> {
 fn the_page_of_proofs_names_what_is_there() {
     let page = fs::read_to_string(root().join("docs/keys-proof.md")).expect("the page is there");
     let mut text = String::new();
-    for name in ["core", "idempotency", "testkit"] {
-        rust(&root().join(format!("crates/nevertwice-{name}")), &mut text);
+    for name in ["-core", "-idempotency", "-testkit", "-local", "-server", "-client", ""] {
+        rust(&root().join(format!("crates/nevertwice{name}")), &mut text);
     }
     let is_there = |proof: &str| match (proof.strip_prefix("**"), proof.strip_prefix('`')) {
         (Some(property), _) => text.contains(&format!("\"{}\"", property.trim_end_matches("**"))),

@@ -1,5 +1,6 @@
 //! Changes of keys, one of every kind.
 
+use nevertwice_api::PrincipalMark;
 use nevertwice_core::keys::{BodyKept, KeyAnswer, KeyClaim, KeyCompletion, KeyFreedom, KeyId, KeyRecord, KeyState, OwnerId};
 use nevertwice_local::fuzzing::{write_key_change, write_swept};
 
@@ -20,7 +21,8 @@ pub(super) fn changes() -> Vec<Input> {
     let mut inputs: Vec<Input> = Vec::new();
     for (name, state, place) in states {
         let record = KeyRecord { generation: 1_790_000_000_000, changed_at: 1_790_000_000_500, retention_ms: 86_400_000, state };
-        inputs.push((name.to_owned(), write_key_change(KeyId([1; 32]), record, place).to_vec()));
+        inputs.push((name.to_owned(), write_key_change(PrincipalMark::NOBODY, KeyId([1; 32]), record.clone(), place).to_vec()));
+        inputs.push((format!("{name}-marked"), write_key_change(PrincipalMark(9), KeyId([1; 32]), record, place).to_vec()));
     }
     inputs.push(("swept".to_owned(), write_swept(1_790_000_000_500).to_vec()));
     inputs

@@ -3,11 +3,12 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use nevertwice_api::Networks;
+use nevertwice_api::{Level, Networks, ShareBounds};
 use serde::Deserialize;
 
 use super::error::ProxyError;
 use super::routes_config::RouteConfig;
+use super::store_url::StoreUrl;
 use super::upstream_url::UpstreamUrl;
 use crate::{MemoryBounds, StoreLimits};
 
@@ -75,16 +76,33 @@ impl Default for Bodies {
     }
 }
 
-/// The store in memory, and the patience with any store.
+/// Which store there is, what it holds, and the patience with it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreConfig {
+    /// What keeps keys, for whoever opens the store: a database, `sqlite:PATH` or `postgres://…`, or a Redis server, `redis://…` or
+    /// `rediss://…`. They are kept in `data`, or in memory, if absent.
+    pub url: Option<StoreUrl>,
+    /// The file with the password for the database.
+    pub password_file: Option<PathBuf>,
+    /// What every answer of a Redis server has reached.
+    pub level: Level,
+    /// How many replicas of it have to confirm before something is `replicated`; 0: that level is not offered.
+    pub replicas: u32,
+    /// How long an answer waits for their confirmation.
+    pub replicas_wait_ms: u64,
+    /// Whether the operator vouches that it syncs its append-only file before each reply, which it does not show.
+    pub fsync_vouched: bool,
     /// The most keys that are remembered.
     pub records_max: u64,
     /// The most bytes of all answers that are kept.
     pub answers_bytes_max: u64,
     /// The most bytes of one answer that is kept.
     pub answer_bytes_max: u64,
+    /// The most keys of one caller (of one tenant, where tenants are named); 0: half of all.
+    pub records_per_principal_max: u64,
+    /// The most bytes of one caller's answers; 0: half of all.
+    pub answers_bytes_per_principal_max: u64,
     /// How long one operation of the store may take.
     pub operation_ms: u64,
     /// Failures in a row after which it is left alone.
@@ -99,9 +117,17 @@ impl Default for StoreConfig {
     fn default() -> Self {
         let (bounds, limits) = (MemoryBounds::default(), StoreLimits::default());
         Self {
+            url: None,
+            password_file: None,
+            level: Level::Decided,
+            replicas: 0,
+            replicas_wait_ms: 200,
+            fsync_vouched: false,
             records_max: bounds.records_max,
             answers_bytes_max: bounds.answers_bytes_max,
             answer_bytes_max: bounds.answer_bytes_max,
+            records_per_principal_max: bounds.of_one.records_max,
+            answers_bytes_per_principal_max: bounds.of_one.answers_bytes_max,
             operation_ms: limits.operation_ms,
             failures_max: limits.failures_max,
             rest_ms: limits.rest_ms,
@@ -114,7 +140,18 @@ impl StoreConfig {
     /// What the store in memory holds.
     #[must_use]
     pub const fn memory_bounds(&self) -> MemoryBounds {
-        MemoryBounds { records_max: self.records_max, answers_bytes_max: self.answers_bytes_max, answer_bytes_max: self.answer_bytes_max }
+        MemoryBounds {
+            records_max: self.records_max,
+            answers_bytes_max: self.answers_bytes_max,
+            answer_bytes_max: self.answer_bytes_max,
+            of_one: self.of_one(),
+        }
+    }
+
+    /// What one caller may hold of any store.
+    #[must_use]
+    pub const fn of_one(&self) -> ShareBounds {
+        ShareBounds { records_max: self.records_per_principal_max, answers_bytes_max: self.answers_bytes_per_principal_max }
     }
 
     pub(super) const fn limits(&self) -> StoreLimits {
@@ -276,8 +313,17 @@ impl ProxyConfig {
         in_range("store.operation_ms", self.store.operation_ms, 1, DAY_MS);
         in_range("store.failures_max", self.store.failures_max.into(), 1, u32::MAX.into());
         in_range("store.sweep_ms", self.store.sweep_ms, 10, DAY_MS);
+        in_range("store.replicas", self.store.replicas.into(), 0, 64);
+        in_range("store.replicas_wait_ms", self.store.replicas_wait_ms, 1, self.store.operation_ms);
+        self.check_store(&mut wrong);
         if self.tls_certificate.is_some() != self.tls_key.is_some() {
             wrong.push("one of `tls_certificate` and `tls_key` came without the other".to_owned());
+        }
+        if self.store.url.is_some() && self.data.is_some() {
+            wrong.push("`data` and `store.url` both say where keys are kept: name one of them".to_owned());
+        }
+        if self.store.password_file.is_some() && self.store.url.is_none() {
+            wrong.push("`store.password_file` came without `store.url`".to_owned());
         }
         if self.previous_secret_file.is_some() && self.secret_file.is_none() {
             wrong.push("`previous_secret_file` came without `secret_file`".to_owned());
@@ -289,5 +335,18 @@ impl ProxyConfig {
             wrong.push("`upstream_http` is 2, which needs `host = \"upstream\"`; the client's is in `X-Forwarded-Host`".to_owned());
         }
         if wrong.is_empty() { Ok(()) } else { Err(ProxyError::configuration(wrong.join("; "))) }
+    }
+
+    fn check_store(&self, wrong: &mut Vec<String>) {
+        let StoreConfig { url, level, replicas, fsync_vouched, .. } = &self.store;
+        if url.is_some() && self.data.is_some() {
+            wrong.push("`data` and `store.url` both say where keys are kept: name one of them".to_owned());
+        }
+        if url.is_none() && (*level != Level::Decided || *replicas > 0 || *fsync_vouched) {
+            wrong.push(
+                "`store.level`, `store.replicas` and `store.fsync_vouched` are about the server of `store.url`, which is not named"
+                    .to_owned(),
+            );
+        }
     }
 }

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http::header::{CONNECTION, HOST, HeaderValue, UPGRADE};
+use http::header::{CONNECTION, HOST, HeaderValue, TRANSFER_ENCODING, UPGRADE};
 use http::request::Parts;
-use http::{Request, Response, StatusCode, Version};
-use hyper::body::Incoming;
+use http::{Method, Request, Response, StatusCode, Version};
+use hyper::body::{Body as _, Incoming};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::client::legacy::{Client, Error as ClientError};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -33,6 +33,9 @@ use super::upstream_url::UpstreamUrl;
 use crate::Generation;
 use crate::answer::Refusal;
 use crate::effect::{EFFECT, Effect};
+
+/// The most header lines of an answer of HTTP/1.1.
+const ANSWER_HEADERS_MAX: usize = 512;
 
 type UpstreamClient = Client<Connector, SentBody>;
 
@@ -90,6 +93,7 @@ fn client(config: &ProxyConfig, upstream: &UpstreamUrl, http: UpstreamHttp) -> R
         .pool_idle_timeout(Duration::from_millis(config.idle_ms))
         .pool_max_idle_per_host(config.idle_connections_max)
         .http2_only(http == UpstreamHttp::Two)
+        .http1_max_headers(ANSWER_HEADERS_MAX)
         // Only what comes back unsent is sent again; see the head of this file.
         .retry_canceled_requests(true)
         .set_host(false);
@@ -117,7 +121,8 @@ impl Inner {
         let is_guarded = body.is_gathered();
         let from_client = if is_guarded { None } else { parts.extensions.remove::<OnUpgrade>() };
         let switches_to = from_client.as_ref().and_then(|_| hop_by_hop::upgrade_of(&parts.headers));
-        let outgoing = match self.outgoing(parts, switches_to.as_ref()) {
+        let has_unmeasured_body = !body.is_end_stream() && body.size_hint().exact().is_none();
+        let outgoing = match self.outgoing(parts, switches_to.as_ref(), has_unmeasured_body) {
             Ok(outgoing) => outgoing,
             Err(error) => {
                 tracing::warn!(%error, "a request can't be put together for the upstream");
@@ -143,7 +148,12 @@ impl Inner {
     }
 
     /// The request as the upstream sees it.
-    fn outgoing(&self, parts: Parts, switches_to: Option<&HeaderValue>) -> Result<http::request::Builder, http::Error> {
+    fn outgoing(
+        &self,
+        parts: Parts,
+        switches_to: Option<&HeaderValue>,
+        has_unmeasured_body: bool,
+    ) -> Result<http::request::Builder, http::Error> {
         let Parts { method, uri, mut headers, extensions, .. } = parts;
         // A target in absolute form, and HTTP/2's, name the host themselves (RFC 9112, section 3.2.2).
         let host = match uri.authority() {
@@ -170,6 +180,10 @@ impl Inner {
             headers.insert(UPGRADE, protocol.clone());
         }
         let uri = self.upstream.uri(uri.into_parts().path_and_query)?;
+        if has_unmeasured_body && matches!(method, Method::GET | Method::HEAD) {
+            // The client underneath takes such a request to have no body unless it is told. HTTP/2 has no such line, and it goes there.
+            headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+        }
         let mut outgoing = Request::builder().method(method).uri(uri).version(Version::HTTP_11);
         if let Some(lines) = outgoing.headers_mut() {
             *lines = headers;
@@ -264,7 +278,7 @@ impl Inner {
         }
         head.version = Version::HTTP_11;
         head.extensions = http::Extensions::new();
-        let deadline = until.filter(|_| !hyper::body::Body::is_end_stream(&body)).map(|until| Box::pin(sleep_until(until)));
+        let deadline = until.filter(|_| !body.is_end_stream()).map(|until| Box::pin(sleep_until(until)));
         Response::from_parts(head, AnswerBody::Upstream(body, deadline))
     }
 }

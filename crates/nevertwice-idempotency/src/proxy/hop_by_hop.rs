@@ -32,8 +32,12 @@ pub(super) fn of_request(headers: &mut HeaderMap, identity: &[HeaderName]) {
     }
 }
 
-/// Takes off an answer what belongs to the upstream's connection.
+/// Takes off an answer what belongs to the upstream's connection. A length beside a transfer coding is no length (RFC 9112, section
+/// 6.3): passed on, it would cut the answer, or shift those behind it.
 pub(super) fn of_answer(headers: &mut HeaderMap) {
+    if headers.contains_key(TRANSFER_ENCODING) {
+        headers.remove(CONTENT_LENGTH);
+    }
     take_off(headers, &[]);
 }
 
@@ -93,6 +97,17 @@ mod tests {
         names.sort_unstable();
         assert_eq!(names, ["accept", "authorization", "host", "idempotency-key", "te", "x-forwarded-for", "x-user"]);
         assert_eq!(headers["te"], "trailers");
+    }
+
+    #[test]
+    fn a_length_beside_a_transfer_coding_goes_with_it() {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_LENGTH, HeaderValue::from_static("2"));
+        of_answer(&mut headers);
+        assert_eq!(headers["content-length"], "2");
+        headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+        of_answer(&mut headers);
+        assert!(headers.is_empty(), "{headers:?}");
     }
 
     #[test]

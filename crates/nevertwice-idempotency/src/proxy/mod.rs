@@ -24,6 +24,7 @@ mod routes_config;
 mod secret;
 mod server;
 mod service;
+mod store_url;
 mod switch;
 mod upstream_url;
 
@@ -34,4 +35,5 @@ pub use routes_config::{
     FingerprintChoice, LapseChoice, LevelChoice, OversizeChoice, Preset, QueryChoice, RouteConfig, ScopeChoice, StoreDownChoice,
 };
 pub use server::{Proxy, ProxyParts, TlsNow};
+pub use store_url::StoreUrl;
 pub use upstream_url::UpstreamUrl;

@@ -6,7 +6,7 @@ use nevertwice_core::keys::LapsePolicy;
 use serde::Deserialize;
 
 use super::error::ProxyError;
-use crate::{FingerprintRules, Oversize, Policy, Query, Routes, Scope, StoreDown};
+use crate::{FingerprintRules, Oversize, Policy, Query, Routes, Scope, StoreDown, Trailers};
 
 /// The contract that a route starts from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -49,6 +49,16 @@ pub enum ScopeChoice {
     Principal,
     /// The path and the chosen query.
     Route,
+}
+
+/// What becomes of an answer with trailers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TrailersChoice {
+    /// It leaves a tombstone.
+    Tombstone,
+    /// They are kept and repeated.
+    Keep,
 }
 
 /// What of the query counts.
@@ -167,6 +177,8 @@ pub struct RouteConfig {
     pub stored_bytes_max: Option<usize>,
     /// See [`Policy::oversize`].
     pub oversize: Option<OversizeChoice>,
+    /// See [`Policy::trailers`].
+    pub trailers: Option<TrailersChoice>,
     /// See [`Policy::streams`].
     pub streams: Option<bool>,
     /// Headers that are not replayed, beside those that never are.
@@ -270,6 +282,13 @@ impl RouteConfig {
             self.oversize.map(|oversize| match oversize {
                 OversizeChoice::Tombstone => Oversize::Tombstone,
                 OversizeChoice::Spill(bytes_max) => Oversize::Spill { bytes_max },
+            }),
+        );
+        set(
+            &mut policy.trailers,
+            self.trailers.map(|trailers| match trailers {
+                TrailersChoice::Tombstone => Trailers::Tombstone,
+                TrailersChoice::Keep => Trailers::Keep,
             }),
         );
         set(&mut policy.streams, self.streams);

@@ -103,6 +103,11 @@ impl Proxy {
         let forward = Forward::new(config, upstream, identity.clone(), counts.clone())?;
         let listener = TcpListener::bind(config.listen).await.map_err(refuse)?;
         let address = listener.local_addr().map_err(refuse)?;
+        if upstream.is_at(address) {
+            return Err(ProxyError::configuration(format!(
+                "`upstream` is {address}, where the proxy itself listens: each request would go round for ever; name the service behind it"
+            )));
+        }
         let (work, worked) = mpsc::channel(1);
         let shared = Shared {
             keys: Arc::new(keys),

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use http::header::HOST;
+use http::uri::Authority;
 use http::{HeaderName, Method, Request, Response, Version};
 use hyper::body::Incoming;
 use nevertwice_api::ErrorCode;
@@ -109,10 +110,36 @@ impl Shared {
             let detail = "A request has one Host header. Nothing was done.";
             return Err(Refusal::new(ErrorCode::HeadMalformed, detail));
         }
+        if headers.get(HOST).is_some_and(|host| !is_host(host.as_bytes())) {
+            let detail = "The Host header is no host: a name or an address, and a port where it is not the usual one. Nothing was done.";
+            return Err(Refusal::new(ErrorCode::HeadMalformed, detail));
+        }
         Ok(())
     }
 }
 
+/// Whether it is a host with or without a port, or empty (RFC 9110, section 7.2). A list or a sentence would mean one host here and
+/// another behind.
+fn is_host(text: &[u8]) -> bool {
+    let is_authority = || Authority::try_from(text).is_ok_and(|host| !host.as_str().contains(['@', ',']));
+    text.is_empty() || is_authority()
+}
+
 fn held(answer: Response<KeysBody<AnswerBody>>, held: Option<Arc<UnderWay>>) -> Answer {
     answer.map(|body| Holding { body, _held: held })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_one_name_or_address() {
+        for host in ["", "shop", "shop.example:8080", "127.0.0.1", "[::1]:9000"] {
+            assert!(is_host(host.as_bytes()), "{host}");
+        }
+        for host in ["a b/c", "h,evil", "user@shop", "shop/path", "a b", "sh\u{f6}p"] {
+            assert!(!is_host(host.as_bytes()), "{host}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Where the service behind the proxy is.
 
 use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::str::FromStr;
 
 use http::Uri;
@@ -19,6 +20,15 @@ impl UpstreamUrl {
     /// Whether it is reached by TLS.
     pub(super) fn is_tls(&self) -> bool {
         self.scheme == Scheme::HTTPS
+    }
+
+    /// Whether it is this address itself, as far as it can be told without asking for names.
+    pub(super) fn is_at(&self, address: SocketAddr) -> bool {
+        let port = self.authority.port_u16().unwrap_or(if self.is_tls() { 443 } else { 80 });
+        let host = self.authority.host().trim_start_matches('[').trim_end_matches(']');
+        let ip = if host.eq_ignore_ascii_case("localhost") { Some(IpAddr::V4(Ipv4Addr::LOCALHOST)) } else { host.parse().ok() };
+        let is_here = |ip: IpAddr| ip == address.ip() || (address.ip().is_unspecified() && (ip.is_loopback() || ip.is_unspecified()));
+        port == address.port() && ip.is_some_and(is_here)
     }
 
     /// The whole address of something there.
@@ -76,5 +86,20 @@ mod tests {
         {
             assert!(text.parse::<UpstreamUrl>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn an_address_that_is_the_proxys_own_is_known() {
+        for (upstream, listen) in [
+            ("http://127.0.0.1:80", "127.0.0.1:80"),
+            ("http://localhost", "0.0.0.0:80"),
+            ("https://[::1]", "[::1]:443"),
+            ("http://LOCALHOST:9", "127.0.0.1:9"),
+        ] {
+            let is_at = |listen: &str| upstream.parse::<UpstreamUrl>().expect("an address").is_at(listen.parse().expect("an address"));
+            assert!(is_at(listen), "{upstream} {listen}");
+            assert!(!is_at("127.0.0.1:1"), "{upstream}");
+        }
+        assert!(!"http://10.0.0.7:80".parse::<UpstreamUrl>().expect("an address").is_at("0.0.0.0:80".parse().expect("an address")));
     }
 }

@@ -80,6 +80,15 @@ async fn the_same_key_at_another_path_is_a_mismatch_or_another_key_by_scope() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn another_spelling_of_a_path_is_no_other_key() {
+    let house = House::plain(Policy { scope: Scope::Route, ..Policy::ietf() }, 201, "charged");
+    for path in ["/r/a", "/r//a", "/r/./a", "/r/%61", "/r/b/../a", "//r/a", "/r/a/"] {
+        house.send(post(path, "k", "{}")).await;
+    }
+    assert_eq!(house.runs(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn another_body_while_the_first_runs_is_a_mismatch_and_not_in_progress() {
     for wait_ms in [0, 30_000] {
         let house = House::slow(Policy { wait_ms, ..Policy::ietf() }, 10);

@@ -96,6 +96,51 @@ async fn who_is_asked_decides_what_becomes_of_a_lapsed_key() {
     }
 }
 
+/// Says that nothing has happened, after a time in which a lease would end more than once.
+struct SaysLate(Duration);
+
+impl AskWhatBecame for SaysLate {
+    fn what_became(&self, _: &http::request::Parts) -> BoxFuture<'static, Became> {
+        let time = self.0;
+        Box::pin(async move {
+            sleep(time).await;
+            Became::Nothing
+        })
+    }
+}
+
+fn asks_late(seconds: u64, heartbeat_ms_max: u64) -> House {
+    let ask = SaysLate(Duration::from_secs(seconds));
+    let policy = Policy { lapse: LapsePolicy::Ask, ask: Some(Arc::new(ask)), heartbeat_ms_max, ..Policy::ietf() };
+    House::new(policy, |run, _| Box::pin(async move { respond(if run == 1 { 500 } else { 200 }, "body") }))
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_heartbeat_keeps_a_key_its_askers_while_it_is_asked_about() {
+    let house = asks_late(300, 3_600_000);
+    assert_eq!(house.post("k", "{}").await.status, 500);
+    let asking = house.spawn("k", "{}");
+    for _ in 0..4 {
+        sleep(Duration::from_secs(61)).await;
+        assert_eq!(house.post("k", "{}").await.code(), "key_in_progress");
+    }
+    assert_eq!(asking.await.expect("it answers").status, 200);
+    assert_eq!(house.runs(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_lapsed_while_it_was_asked_about_lets_one_attempt_in() {
+    // No heartbeat: the lease of the first asker ends, and a second one asks.
+    let house = asks_late(100, 1);
+    assert_eq!(house.post("k", "{}").await.status, 500);
+    let first = house.spawn("k", "{}");
+    sleep(Duration::from_secs(80)).await;
+    let second = house.spawn("k", "{}");
+    assert_eq!(first.await.expect("it answers").code(), "outcome_unknown", "another has the key now");
+    assert_eq!(second.await.expect("it answers").status, 200);
+    assert_eq!(house.runs(), 2);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_key_is_forgotten_after_its_retention_and_not_before() {
     let house = House::plain(Policy::ietf(), 201, "charged");

@@ -1,5 +1,6 @@
 //! The memory store and the layer, from outside.
 
+mod bodies;
 mod clock;
 mod examples;
 mod fingerprints;
@@ -15,3 +16,4 @@ mod replays;
 mod reported;
 mod secrets;
 mod streams;
+mod tiered;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use nevertwice_api::KeyStore;
 use nevertwice_idempotency::{MemoryBounds, MemoryStore};
 use nevertwice_testkit::key_store::{self, Subject};
+use nevertwice_testkit::key_store_principals;
 
 use crate::clock::SetClock;
 
@@ -22,7 +23,7 @@ impl Subject for Memory {
 
 fn memory(records_max: u64, answers_bytes_max: u64) -> Memory {
     let clock = Arc::new(SetClock::default());
-    let bounds = MemoryBounds { records_max, answers_bytes_max, answer_bytes_max: 4_096 };
+    let bounds = MemoryBounds { records_max, answers_bytes_max, answer_bytes_max: 4_096, ..MemoryBounds::default() };
     Memory(Arc::new(MemoryStore::with_clock(bounds, clock.clone())), clock)
 }
 
@@ -30,4 +31,16 @@ fn memory(records_max: u64, answers_bytes_max: u64) -> Memory {
 async fn the_memory_store_is_a_key_store() {
     let cases = key_store::run(&mut memory).await;
     assert!(cases > 4_000, "{cases} cases");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_principal_does_not_fill_the_memory_store() {
+    let cases = key_store_principals::run(&mut || {
+        let clock = Arc::new(SetClock::default());
+        let of_one = key_store_principals::OF_ONE;
+        let bounds = MemoryBounds { records_max: 100, answers_bytes_max: 1 << 20, of_one, ..MemoryBounds::default() };
+        Memory(Arc::new(MemoryStore::with_clock(bounds, clock.clone())), clock)
+    })
+    .await;
+    assert_eq!(cases, 45);
 }

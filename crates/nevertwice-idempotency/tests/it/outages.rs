@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use nevertwice_api::{AnswerBytes, BoxFuture, KeyReply, KeyStore, KeyStoreFailure, KeyStoreStatus, Levels, Registered, Swept};
+use nevertwice_api::{AnswerBytes, BoxFuture, KeyReply, KeyStore, KeyStoreFailure, KeyStoreStatus, Levels, Registered, ShareBounds, Swept};
 use nevertwice_core::keys::LapsePolicy;
 use nevertwice_core::keys::{CompleteKey, Completion, KeyId, KeyRecord, Lease, RegisterKey, ReleaseKey, RenewLease};
-use nevertwice_idempotency::{AskWhatBecame, Became, MemoryBounds, MemoryStore, Policy, Secrets, StoreDown, StoreLimits};
+use nevertwice_idempotency::{AskWhatBecame, Became, MemoryBounds, MemoryStore, Outcome, Policy, Secrets, StoreDown, StoreLimits};
 
 use crate::clock::PausedClock;
-use crate::house::{Handled, House, memory, respond};
+use crate::house::{Handled, House, memory, request, respond};
 
 /// How the next operations go wrong.
 #[derive(Default)]
@@ -151,7 +151,8 @@ async fn a_store_that_is_down_refuses_or_lets_through_by_route() {
 
 #[tokio::test(start_paused = true)]
 async fn a_full_store_refuses_new_keys_even_where_one_that_is_down_lets_through() {
-    let bounds = MemoryBounds { records_max: 1, ..MemoryBounds::default() };
+    let of_one = ShareBounds { records_max: 9, answers_bytes_max: 9_999 };
+    let bounds = MemoryBounds { records_max: 1, of_one, ..MemoryBounds::default() };
     let store = Arc::new(MemoryStore::with_clock(bounds, Arc::new(PausedClock::new())));
     let house = House::with_store(store, Secrets::new([1; 32]), Policy { store_down: StoreDown::Open, ..Policy::ietf() }, handler);
     assert_eq!(house.post("a", "{}").await.status, 201);
@@ -211,4 +212,24 @@ async fn an_answer_that_could_not_be_kept_does_not_free_the_key() {
     tokio::time::sleep(std::time::Duration::from_secs(120)).await;
     assert_eq!(house.post("k", "{}").await.code(), "outcome_unknown");
     assert_eq!(house.runs(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_caller_at_its_bound_is_refused_and_others_go_on() {
+    let of_one = ShareBounds { records_max: 2, answers_bytes_max: 0 };
+    let bounds = MemoryBounds { records_max: 100, of_one, ..MemoryBounds::default() };
+    let store = Arc::new(MemoryStore::with_clock(bounds, Arc::new(PausedClock::new())));
+    let house = House::with_store(store, Secrets::new([1; 32]), Policy { store_down: StoreDown::Open, ..Policy::ietf() }, handler);
+    let ask = async |user: &str, key: &str| house.send(request("/charges", &[("user", user), ("idempotency-key", key)], "{}")).await;
+    // A tenant's callers share its bound: customers are held off each other, whoever of them calls.
+    for (first, second) in [("ann", "ann"), ("shop/bob", "shop/cid")] {
+        assert_eq!((ask(first, "a").await.status, ask(second, "b").await.status), (201, 201));
+        let refused = ask(second, "c").await;
+        assert_eq!((refused.status, refused.code().as_str(), refused.header("retry-after")), (503, "keys_full", Some("60")));
+        assert!(ask(first, "a").await.is_replay());
+        let heard = house.heard.0.lock().expect("nobody panics with it").clone();
+        assert_eq!(heard[heard.len() - 2], Outcome::PrincipalFull);
+    }
+    assert_eq!((ask("dora", "a").await.status, ask("other/bob", "a").await.status), (201, 201));
+    assert_eq!(house.runs(), 6);
 }

@@ -40,6 +40,22 @@ async fn a_replay_repeats_status_lines_and_bytes_and_not_what_belongs_to_the_mom
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_replay_promises_no_other_length_than_it_has() {
+    for (length, repeated) in [("2", None), ("100", None), ("x", None), ("7", Some("7"))] {
+        let house = House::new(Policy::ietf(), move |_, _| {
+            Box::pin(async move {
+                let mut response = respond(201, "charged");
+                response.headers_mut().insert("content-length", length.parse().expect("it is a value"));
+                response
+            })
+        });
+        house.post("k", "{}").await;
+        let again = house.post("k", "{}").await;
+        assert_eq!((again.is_replay(), again.header("content-length")), (true, repeated), "{length}");
+    }
+}
+
 /// Sends a key twice; tells the status of the second answer, and how often the handler ran.
 async fn twice(policy: Policy, status: u16, headers: &'static [(&'static str, &'static str)]) -> (u16, bool, usize) {
     let house = House::new(policy, move |_, _| {

@@ -173,3 +173,18 @@ async fn a_process_that_died_leaves_a_key_that_lapses_with_its_lease() {
     assert_eq!(house.post("k", "{}").await.status, 201);
     assert!(house.post("k", "{}").await.is_replay());
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_there_is_never_told_as_running() {
+    // What waits for a running call in this process must not take one that has ended for it.
+    for wait_ms in [0, 20_000] {
+        let house = House::plain(Policy { wait_ms, ..Policy::ietf() }, 201, "charged");
+        assert_eq!(house.post("k", "{}").await.status, 201);
+        let start = tokio::time::Instant::now();
+        let calls: Vec<_> = (0..200).map(|_| house.spawn("k", "{}")).collect();
+        for call in calls {
+            assert!(call.await.expect("it answers").is_replay());
+        }
+        assert_eq!((house.runs(), start.elapsed()), (1, Duration::ZERO), "nobody waited");
+    }
+}

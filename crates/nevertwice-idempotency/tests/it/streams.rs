@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, Response};
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use http_body_util::channel::{Channel, Sender};
-use nevertwice_idempotency::{Outcome, Policy};
+use nevertwice_idempotency::{Outcome, Policy, Trailers};
 use tokio::time::{Duration, timeout};
 
 use crate::house::{House, post};
@@ -18,9 +18,13 @@ const STORED: usize = 16;
 
 /// A house whose handler answers with a body that the test writes.
 fn house() -> (House, Arc<Mutex<Option<Answer>>>) {
+    house_by(Policy { streams: true, ..Policy::ietf() })
+}
+
+fn house_by(policy: Policy) -> (House, Arc<Mutex<Option<Answer>>>) {
     let answers = Arc::new(Mutex::new(None));
     let made = answers.clone();
-    let policy = Policy { streams: true, stored_bytes_max: STORED, ..Policy::ietf() };
+    let policy = Policy { stored_bytes_max: STORED, ..policy };
     let house = House::new(policy, move |_, _| {
         let (sender, body) = Channel::<Bytes, std::io::Error>::new(1);
         *made.lock().expect("nobody panics with it") = Some(sender);
@@ -141,4 +145,37 @@ async fn an_answer_with_trailers_is_passed_on_whole_and_leaves_a_tombstone() {
     assert_eq!(collected.trailers().expect("they are passed on")["checksum"], "7");
     assert_eq!(collected.to_bytes(), "data");
     assert_eq!(house.post("k", "{}").await.code(), "answer_not_kept");
+}
+
+#[tokio::test(start_paused = true)]
+async fn trailers_are_repeated_where_the_route_keeps_them() {
+    for streams in [true, false] {
+        let (house, answers) = house_by(Policy { streams, trailers: Trailers::Keep, ..Policy::ietf() });
+        let asking = tokio::spawn({
+            let house = house.clone();
+            async move { house.response(post("/charges", "k", "{}")).await.into_body().collect().await.expect("it is whole") }
+        });
+        let mut answer = loop {
+            tokio::task::yield_now().await;
+            if let Some(answer) = answers.lock().expect("nobody panics with it").take() {
+                break answer;
+            }
+        };
+        write(&mut answer, "data").await;
+        let trailers = HeaderMap::from_iter([("checksum".parse().expect("a name"), "7".parse().expect("a value"))]);
+        answer.send_trailers(trailers).await.expect("somebody reads");
+        drop(answer);
+        let first = asking.await.expect("no panic");
+        let again = house.response(post("/charges", "k", "{}")).await;
+        assert_eq!(
+            (&again.headers()["idempotent-replayed"], &again.headers()["trailer"]),
+            (&"true".parse().expect("a value"), &"checksum".parse().expect("a value"))
+        );
+        let again = again.into_body().collect().await.expect("it is whole");
+        for told in [first, again] {
+            assert_eq!(told.trailers().expect("they are there")["checksum"], "7");
+            assert_eq!(told.to_bytes(), "data");
+        }
+        assert_eq!(house.runs(), 1);
+    }
 }

@@ -105,16 +105,16 @@ impl Database {
         let newest = migrations::newest();
         let failed = |error| DatabaseFailure::of_migration(error, newest);
         match self {
-            Self::Postgres { pool } => migrations::migrator("BYTEA").run(pool).await.map_err(failed),
+            Self::Postgres { pool } => migrations::migrator(&migrations::POSTGRES).run(pool).await.map_err(failed),
             Self::Sqlite { write, .. } => {
                 // Nobody holds a file while it is migrated: of two who begin at once, one is told so, and looks again.
                 for _ in 1..MIGRATE_ATTEMPTS_MAX {
-                    match migrations::migrator("BLOB").run(write).await.map_err(failed) {
+                    match migrations::migrator(&migrations::SQLITE).run(write).await.map_err(failed) {
                         Err(DatabaseFailure::Busy { .. } | DatabaseFailure::Refused { .. }) => {}
                         made => return made,
                     }
                 }
-                migrations::migrator("BLOB").run(write).await.map_err(failed)
+                migrations::migrator(&migrations::SQLITE).run(write).await.map_err(failed)
             }
         }
     }

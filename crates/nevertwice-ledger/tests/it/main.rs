@@ -3,6 +3,9 @@
 mod conformance;
 mod database;
 mod follower;
+mod keys;
 mod ledgered;
+mod orders;
+mod publisher;
 mod script;
 mod support;

@@ -64,13 +64,14 @@ struct ScriptReader {
 impl EntryReader for ScriptReader {
     fn read(&mut self, bytes_max: usize) -> Result<Vec<SourceEntry>, SourceFailure> {
         let all = self.script.entries.lock().expect("nobody panics with it");
-        let mut bytes = 0;
-        let is_within = |entry: &&SourceEntry| {
-            let fits = bytes < bytes_max;
+        let (mut read, mut bytes) = (Vec::new(), 0);
+        for entry in &all[self.at..] {
+            if bytes >= bytes_max {
+                break;
+            }
             bytes += entry.bytes.len();
-            fits
-        };
-        let read: Vec<SourceEntry> = all[self.at..].iter().take_while(is_within_mut(is_within)).cloned().collect();
+            read.push(entry.clone());
+        }
         self.at += read.len();
         Ok(read)
     }
@@ -87,10 +88,6 @@ impl EntryReader for ScriptReader {
     fn let_go(&mut self) {
         self.script.let_go.store(self.at, Ordering::SeqCst);
     }
-}
-
-fn is_within_mut<'a>(mut is_within: impl FnMut(&&'a SourceEntry) -> bool) -> impl FnMut(&&'a SourceEntry) -> bool {
-    move |entry| is_within(entry)
 }
 
 /// Entries of one market, as the core makes them, from its opening on.

@@ -4,7 +4,7 @@
 //!
 //! | offset | bytes | field |
 //! |---|---|---|
-//! | 0 | 1 | version, 1 |
+//! | 0 | 1 | version: 2 where a mark of the principal is there, else 1 |
 //! | 1 | 1 | kind: 1 free, 2 in progress, 3 completed, 4 swept |
 //! | 2 | 1 | of a completed key: 1 the answer's bytes are kept, 2 they are not; else 0 |
 //! | 3 | 1 | zero |
@@ -17,12 +17,13 @@
 //! | 96 | 32 | fingerprint; of a free key: zeros |
 //! | 128 | 8 | in progress: when the lease ends; completed: bytes of the body; else 0 |
 //! | 136 | 4 | completed: bytes of the head; else 0 |
-//! | 140 | 4 | zero |
+//! | 140 | 4 | the mark of the principal; of nobody, and of `swept`, 0 |
 //! | 144 | 32 | completed: SHA-256 of the head; else zeros |
 //! | 176 | 32 | completed: SHA-256 of the body; else zeros |
 //! | 208 | 8 | where the answer's bytes are kept: number of the file; else 0 |
 //! | 216 | 8 | and where in it the head begins, which the body follows; else 0 |
 
+use nevertwice_api::PrincipalMark;
 use nevertwice_core::keys::{BodyKept, KeyAnswer, KeyClaim, KeyCompletion, KeyFreedom, KeyId, KeyRecord, KeyState, OwnerId};
 
 /// The length of a change.
@@ -30,7 +31,10 @@ use nevertwice_core::keys::{BodyKept, KeyAnswer, KeyClaim, KeyCompletion, KeyFre
 pub const CHANGE_BYTES: usize = 224;
 
 /// The version of the layout. Whatever a later one changes, it keeps the version's place.
-pub(crate) const VERSION: u8 = 1;
+pub(crate) const VERSION: u8 = 2;
+
+/// The version of a change without a mark of a principal, as it was before there were any.
+const UNMARKED: u8 = 1;
 
 const FREE: u8 = 1;
 const IN_PROGRESS: u8 = 2;
@@ -55,6 +59,8 @@ pub(crate) struct Kept {
     pub(crate) record: KeyRecord,
     /// Of an answer that is kept whole: where its bytes lie.
     pub(crate) place: Option<Place>,
+    /// Against whose bound it counts.
+    pub(crate) principal: PrincipalMark,
 }
 
 impl Kept {
@@ -98,7 +104,7 @@ pub(crate) enum BadChange {
 impl Change {
     pub(crate) fn encode(&self) -> [u8; CHANGE_BYTES] {
         let mut bytes = [0; CHANGE_BYTES];
-        bytes[0] = VERSION;
+        bytes[0] = UNMARKED;
         match self {
             Change::Swept(at_ms) => {
                 bytes[1] = SWEPT;
@@ -121,7 +127,11 @@ impl Change {
 }
 
 fn put_key(bytes: &mut [u8; CHANGE_BYTES], id: &KeyId, kept: &Kept) {
-    let Kept { record, place } = kept;
+    let Kept { record, place, principal } = kept;
+    if *principal != PrincipalMark::NOBODY {
+        bytes[0] = VERSION;
+        bytes[140..144].copy_from_slice(&principal.0.to_le_bytes());
+    }
     bytes[8..40].copy_from_slice(&id.0);
     bytes[40..48].copy_from_slice(&record.generation.to_le_bytes());
     bytes[48..56].copy_from_slice(&record.changed_at.to_le_bytes());
@@ -188,7 +198,7 @@ fn take_key(bytes: &[u8; CHANGE_BYTES]) -> Result<Kept, BadChange> {
         return Err(BadChange::Malformed("an answer has no place, or a place has no answer"));
     }
     let record = KeyRecord { generation: long(bytes, 40), changed_at: signed(bytes, 48), retention_ms: signed(bytes, 56), state };
-    Ok(Kept { record, place })
+    Ok(Kept { record, place, principal: PrincipalMark(word(bytes, 140)) })
 }
 
 fn digest(bytes: &[u8; CHANGE_BYTES], at: usize) -> [u8; 32] {

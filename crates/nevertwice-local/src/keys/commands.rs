@@ -1,6 +1,6 @@
 //! What the writer does about each command: asks the core's transition function, and keeps the change.
 
-use nevertwice_api::{AnswerBytes, KeyReply, KeyStoreFailure, Level, Levels, Registered};
+use nevertwice_api::{AnswerBytes, KeyReply, KeyStoreFailure, Level, Levels, PrincipalMark, Registered};
 use nevertwice_core::keys::{
     BodyKept, CompleteKey, Completion, KeyAnswer, KeyDecision, KeyId, KeyRecord, KeyRejection, Lease, RegisterKey, Registration,
     ReleaseKey, RenewLease,
@@ -16,7 +16,7 @@ impl Writer {
     /// Does one thing.
     pub(super) fn take(&mut self, item: Item) {
         match item {
-            Item::Register(id, command, levels, reply) => self.register(id, &command, levels, reply),
+            Item::Register(principal, id, command, levels, reply) => self.register(principal, id, &command, levels, reply),
             Item::Complete(id, command, bytes, levels, reply) => self.complete(id, &command, &bytes, levels, reply),
             Item::Renew(id, command, reply) => self.renew(id, &command, reply),
             Item::Release(id, command, levels, reply) => self.release(id, &command, levels, reply),
@@ -31,13 +31,13 @@ impl Writer {
         self.records.get(id).map(|kept| &kept.record)
     }
 
-    fn register(&mut self, id: KeyId, command: &RegisterKey, levels: Levels, reply: Reply<KeyReply<Registered>>) {
+    fn register(&mut self, principal: PrincipalMark, id: KeyId, command: &RegisterKey, levels: Levels, reply: Reply<KeyReply<Registered>>) {
         let KeyDecision { reply: decided, change } = command.decide(self.record(&id), self.group.at_ms);
         if let Some(record) = change {
-            if let Err(failure) = self.make_room(&id) {
+            if let Err(failure) = self.make_room(principal, &id) {
                 return drop(reply.send(Err(failure)));
             }
-            self.change(id, Kept { record, place: None });
+            self.change(id, Kept { record, place: None, principal });
         }
         let must_wait = self.must_wait(levels);
         let levels = self.levels(&id, must_wait);
@@ -57,7 +57,7 @@ impl Writer {
     }
 
     /// Finds room for a claim, or says why there is none.
-    fn make_room(&mut self, id: &KeyId) -> Result<(), KeyStoreFailure> {
+    fn make_room(&mut self, principal: PrincipalMark, id: &KeyId) -> Result<(), KeyStoreFailure> {
         match self.group.state {
             State::Poisoned => return Err(KeyStoreFailure::Unavailable),
             State::Full => return Err(KeyStoreFailure::Full),
@@ -66,10 +66,23 @@ impl Writer {
         if self.records.get(id).is_some() {
             return Ok(());
         }
-        if !self.has_room() {
+        if !self.has_room() || !self.has_share(principal) {
             self.sweep_at_bound();
         }
-        if self.has_room() { Ok(()) } else { Err(KeyStoreFailure::Full) }
+        match (self.has_share(principal), self.has_room()) {
+            (false, _) => Err(KeyStoreFailure::PrincipalFull),
+            (true, false) => Err(KeyStoreFailure::Full),
+            (true, true) => Ok(()),
+        }
+    }
+
+    /// Whether the principal may have one more record.
+    fn has_share(&self, principal: PrincipalMark) -> bool {
+        self.records.shares().has_room(principal, &self.bounds.of_one)
+    }
+
+    fn principal_of(&self, id: &KeyId) -> PrincipalMark {
+        self.records.get(id).map_or(PrincipalMark::NOBODY, |kept| kept.principal)
     }
 
     fn has_room(&self) -> bool {
@@ -82,8 +95,9 @@ impl Writer {
             if self.group.state == State::Poisoned {
                 return drop(reply.send(Err(KeyStoreFailure::Unavailable)));
             }
-            match self.keep(&command.answer, bytes, record.retention_ms) {
-                Ok(place) => self.change(id, Kept { record, place }),
+            let principal = self.principal_of(&id);
+            match self.keep(principal, &command.answer, bytes, record.retention_ms) {
+                Ok(place) => self.change(id, Kept { record, place, principal }),
                 Err(failure) => return drop(reply.send(Err(failure))),
             }
         }
@@ -93,9 +107,19 @@ impl Writer {
     }
 
     /// Writes an answer's bytes, if they are to be kept.
-    fn keep(&mut self, answer: &KeyAnswer, bytes: &AnswerBytes, retention_ms: i64) -> Result<Option<Place>, KeyStoreFailure> {
+    fn keep(
+        &mut self,
+        principal: PrincipalMark,
+        answer: &KeyAnswer,
+        bytes: &AnswerBytes,
+        retention_ms: i64,
+    ) -> Result<Option<Place>, KeyStoreFailure> {
         if answer.body == BodyKept::Tombstone {
             return Ok(None);
+        }
+        let length = (bytes.head.len() + bytes.body.len()) as u64;
+        if !self.records.shares().has_room_for(principal, length, &self.bounds.of_one) {
+            return Err(KeyStoreFailure::PrincipalFull);
         }
         match self.answers.write(bytes, retention_ms) {
             Ok(place) => Ok(Some(place)),
@@ -115,7 +139,7 @@ impl Writer {
                 State::Poisoned => return drop(reply.send(Err(KeyStoreFailure::Unavailable))),
                 // What is left is for those who answer.
                 State::Full => return drop(reply.send(Err(KeyStoreFailure::Full))),
-                State::Ready => self.change(id, Kept { record, place: None }),
+                State::Ready => self.change(id, Kept { record, place: None, principal: self.principal_of(&id) }),
             }
         }
         let must_wait = self.must_wait(Levels::NONE);
@@ -129,7 +153,7 @@ impl Writer {
             if self.group.state == State::Poisoned {
                 return drop(reply.send(Err(KeyStoreFailure::Unavailable)));
             }
-            self.change(id, Kept { record, place: None });
+            self.change(id, Kept { record, place: None, principal: self.principal_of(&id) });
         }
         let must_wait = self.must_wait(levels);
         let told = self.reply(&id, must_wait, decided);

@@ -13,6 +13,7 @@
 //! - `answers`: the files in which the bytes of answers lie; `reader` reads them for replays.
 //! - `writer`: the thread that decides a group, makes it safe and answers; `commands` and `sweeper` are what it does.
 //! - `restore`: from a folder to records and a journal. `snapshots` let it start late, and segments go.
+//! - `copies`: backups of a folder, and what is made out of them.
 //! - `open`, `store`: the whole, and how callers see it. `inspect` looks at a folder that nobody runs.
 //!
 //! The journal, its recovery, the snapshots and the folder are those of the backend; what differs is what they carry. The layout is
@@ -24,6 +25,7 @@
 mod answers;
 mod change;
 mod commands;
+mod copies;
 mod gauges;
 mod inspect;
 mod open;
@@ -44,6 +46,7 @@ pub use answers::is_answers;
 pub use change::CHANGE_BYTES;
 #[cfg(feature = "fuzzing")]
 pub(crate) use change::{BadChange, Change, Kept, Place};
+pub use copies::{KeysCopied, KeysFolder, KeysListing, KeysSource, back_up_keys, fetch_keys_snapshot, inspect_keys_copy, restore_keys};
 pub use inspect::{KeysInspection, KeysVerdict};
 pub use open::{KEYS_FOLDER, LocalKeyStore};
 pub use options::KeyStoreOptions;

@@ -10,6 +10,7 @@ use nevertwice_api::{BoxFuture, Health, KeyStoreFailure, KeyStoreStatus};
 use tokio::sync::oneshot;
 
 use super::answers::Answers;
+use super::copies::piece_of;
 use super::gauges::Gauges;
 use super::options::KeyStoreOptions;
 use super::queue::{Item, Reply};
@@ -22,8 +23,9 @@ use crate::backend::SnapshotReport;
 use crate::chance::{Chance, SystemChance};
 use crate::clock::Clock;
 use crate::error::{IoFailure, OpenError};
-use crate::folder::{Folder, Holds};
+use crate::folder::{Folder, Holds, JournalId};
 use crate::journal::Room;
+use crate::source::{Piece, SourceError};
 use crate::storage::Storage;
 
 /// The name of the folder of keys in a server's data folder.
@@ -41,7 +43,7 @@ pub struct LocalKeyStore {
     pub(super) options: KeyStoreOptions,
     threads: Mutex<Vec<JoinHandle<()>>>,
     reader: Mutex<Option<JoinHandle<()>>>,
-    _folder: Folder,
+    folder: Folder,
 }
 
 /// The store in its parts.
@@ -99,7 +101,7 @@ impl LocalKeyStore {
         let journal = journal.skipping_syncs(options.mutant == Some(crate::Mutant::SkippedSync));
         remove_orphans(storage.as_ref(), &restored.files)?;
         let files = restored.files;
-        let answers = Answers::new(Arc::clone(&storage), files.held, files.next, options.bodies_bytes_max);
+        let answers = Answers::new(Arc::clone(&storage), files.held, files.next, options.answers_bytes_max);
 
         let (items, queue) = channel();
         let (errands, asked) = channel();
@@ -127,6 +129,7 @@ impl LocalKeyStore {
             bounds: Bounds {
                 level: options.level,
                 records_max: options.records_max,
+                of_one: options.of_one.or_half(options.records_max, options.answers_bytes_max),
                 group_items_max: options.group_items_max,
                 segment_bytes: options.journal.segment_bytes,
                 snapshot_bytes: options.snapshot_bytes,
@@ -149,7 +152,7 @@ impl LocalKeyStore {
             options: options.clone(),
             threads: Mutex::default(),
             reader: Mutex::default(),
-            _folder: folder,
+            folder,
         };
         Ok(Assembled { store, writer, reader, snapshots, report: restored.report })
     }
@@ -180,6 +183,20 @@ impl LocalKeyStore {
             wished.map_err(|_| stopped())?;
             answer.await.unwrap_or_else(|_| Err(stopped()))
         })
+    }
+
+    /// The number of its journal.
+    #[must_use]
+    pub fn id(&self) -> JournalId {
+        self.folder.id()
+    }
+
+    /// A piece of one of its snapshots or files of answers, for who copies it. It blocks.
+    ///
+    /// # Errors
+    /// If there is no such file, or not any more ([`SourceError::NoSnapshot`]), or it can't be read.
+    pub fn copied_piece(&self, name: &str, from: u64) -> Result<Piece, SourceError> {
+        piece_of(self.folder.storage().as_ref(), name, from)
     }
 
     /// Refuses whatever comes from now on, answers what came before, seals the journal, and waits until that is done. It
@@ -229,7 +246,7 @@ impl LocalKeyStore {
             records: self.gauges.records(),
             records_max: self.options.records_max,
             answer_bytes: self.gauges.answer_bytes(),
-            answer_bytes_max: self.options.bodies_bytes_max,
+            answer_bytes_max: self.options.answers_bytes_max,
             lapsed: self.gauges.lapsed(),
         }
     }

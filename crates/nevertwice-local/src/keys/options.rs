@@ -1,6 +1,6 @@
 //! How the store of keys is set up.
 
-use nevertwice_api::Level;
+use nevertwice_api::{Level, ShareBounds};
 use nevertwice_core::limits::{KEY_BODY_BYTES_MAX, KEY_HEAD_BYTES_MAX};
 
 use super::change::CHANGE_BYTES;
@@ -16,7 +16,10 @@ pub struct KeyStoreOptions {
     pub records_max: u64,
     /// How many bytes the files of answers may have together. At the bound new claims are refused, and answers that come are not
     /// kept whole.
-    pub bodies_bytes_max: u64,
+    pub answers_bytes_max: u64,
+    /// How much of both one principal may hold, where claims name theirs: at its bound its new claims are refused, and those of others
+    /// are not. A bound of 0 is half of the store.
+    pub of_one: ShareBounds,
     /// How many bytes one answer may have, head and body together.
     pub answer_bytes_max: u64,
     /// How many commands may wait to be decided, and how many replays to be read; one more is answered `Unavailable`.
@@ -39,7 +42,8 @@ impl Default for KeyStoreOptions {
         KeyStoreOptions {
             level: Level::Journaled,
             records_max: 1_000_000,
-            bodies_bytes_max: 1 << 30,
+            answers_bytes_max: 1 << 30,
+            of_one: ShareBounds { records_max: 0, answers_bytes_max: 0 },
             answer_bytes_max: 1 << 20,
             queue_max: 16_384,
             group_items_max: 256,

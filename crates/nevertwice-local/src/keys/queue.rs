@@ -1,6 +1,6 @@
 //! What callers put before the writer, and what they get back.
 
-use nevertwice_api::{AnswerBytes, KeyReply, KeyStoreFailure, Levels, Registered, Swept};
+use nevertwice_api::{AnswerBytes, KeyReply, KeyStoreFailure, Levels, PrincipalMark, Registered, Swept};
 use nevertwice_core::keys::{CompleteKey, Completion, KeyId, KeyRecord, Lease, RegisterKey, ReleaseKey, RenewLease};
 use tokio::sync::oneshot;
 
@@ -11,7 +11,7 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, KeyStoreFailure>>;
 
 /// One thing to do.
 pub(crate) enum Item {
-    Register(KeyId, RegisterKey, Levels, Reply<KeyReply<Registered>>),
+    Register(PrincipalMark, KeyId, RegisterKey, Levels, Reply<KeyReply<Registered>>),
     Complete(KeyId, CompleteKey, AnswerBytes, Levels, Reply<KeyReply<Completion>>),
     Renew(KeyId, RenewLease, Reply<KeyReply<Lease>>),
     Release(KeyId, ReleaseKey, Levels, Reply<KeyReply<()>>),
@@ -25,7 +25,7 @@ impl Item {
     /// Says why it was not done.
     pub(crate) fn fail(self, failure: KeyStoreFailure) {
         match self {
-            Item::Register(_, _, _, reply) => drop(reply.send(Err(failure))),
+            Item::Register(_, _, _, _, reply) => drop(reply.send(Err(failure))),
             Item::Complete(_, _, _, _, reply) => drop(reply.send(Err(failure))),
             Item::Renew(_, _, reply) => drop(reply.send(Err(failure))),
             Item::Release(_, _, _, reply) => drop(reply.send(Err(failure))),

@@ -1,5 +1,6 @@
 //! All that is kept of keys, made out of changes: at the writer, at recovery, for the next snapshot, and for who looks at a folder.
 
+use nevertwice_api::PrincipalShares;
 use nevertwice_core::keys::{KeyId, KeyTable};
 
 use super::change::{BadChange, CHANGE_BYTES, Change, Kept, Place, VERSION};
@@ -11,7 +12,7 @@ use crate::states::Seed;
 use crate::storage::Storage;
 
 /// What one key takes in memory, in bytes, beside its share of the index: docs/keys.md states it.
-const _: () = assert!(KeyTable::<Kept>::SLOT_BYTES == 232);
+const _: () = assert!(KeyTable::<Kept>::SLOT_BYTES == 240);
 
 /// The records of all keys.
 pub(crate) struct Records {
@@ -23,11 +24,13 @@ pub(crate) struct Records {
     /// The highest number of a file that any change named.
     last_file: u64,
     claims: u64,
+    /// How much each principal holds.
+    shares: PrincipalShares,
 }
 
 impl Records {
     pub(crate) fn new(seed: Seed) -> Records {
-        Records { table: KeyTable::new(seed), swept_at: 0, last_at_ms: 0, last_file: 0, claims: 0 }
+        Records { table: KeyTable::new(seed), swept_at: 0, last_at_ms: 0, last_file: 0, claims: 0, shares: PrincipalShares::default() }
     }
 
     pub(crate) fn len(&self) -> u64 {
@@ -37,6 +40,11 @@ impl Records {
     /// Keys that somebody works on, or did when his lease ended.
     pub(crate) fn claims(&self) -> u64 {
         self.claims
+    }
+
+    /// How much each principal holds.
+    pub(crate) fn shares(&self) -> &PrincipalShares {
+        &self.shares
     }
 
     pub(crate) fn swept_at(&self) -> i64 {
@@ -85,8 +93,11 @@ impl Records {
                 self.last_at_ms = self.last_at_ms.max(kept.record.changed_at);
                 self.last_file = self.last_file.max(kept.place.map_or(0, |place| place.file));
                 self.claims += u64::from(kept.is_claim());
+                self.shares.add(kept.principal, 1, kept.answer_bytes());
                 let before = self.table.insert(id, kept);
-                self.claims -= before.as_ref().map_or(0, |kept| u64::from(kept.is_claim()));
+                if let Some(before) = &before {
+                    self.let_go(before);
+                }
                 before
             }
         }
@@ -95,8 +106,14 @@ impl Records {
     /// Frees what is kept of a key.
     pub(crate) fn remove(&mut self, id: &KeyId) -> Option<Kept> {
         let removed = self.table.remove(id)?;
-        self.claims -= u64::from(removed.is_claim());
+        self.let_go(&removed);
         Some(removed)
+    }
+
+    /// Counts what is not kept any more.
+    fn let_go(&mut self, before: &Kept) {
+        self.claims -= u64::from(before.is_claim());
+        self.shares.remove(before.principal, 1, before.answer_bytes());
     }
 
     /// Frees whatever the last sweep may have freed.

@@ -1,6 +1,8 @@
 //! The store as callers see it.
 
-use nevertwice_api::{AnswerBytes, BoxFuture, KeyReply, KeyStore, KeyStoreFailure, KeyStoreStatus, Level, Levels, Registered, Swept};
+use nevertwice_api::{
+    AnswerBytes, BoxFuture, KeyReply, KeyStore, KeyStoreFailure, KeyStoreStatus, Level, Levels, PrincipalMark, Registered, Swept,
+};
 use nevertwice_core::keys::{CompleteKey, Completion, KeyId, KeyRecord, Lease, RegisterKey, ReleaseKey, RenewLease};
 
 use super::open::{LocalKeyStore, failed};
@@ -29,10 +31,20 @@ impl KeyStore for LocalKeyStore {
         command: RegisterKey,
         levels: Levels,
     ) -> BoxFuture<'static, Result<KeyReply<Registered>, KeyStoreFailure>> {
+        self.register_for(PrincipalMark::NOBODY, id, command, levels)
+    }
+
+    fn register_for(
+        &self,
+        principal: PrincipalMark,
+        id: KeyId,
+        command: RegisterKey,
+        levels: Levels,
+    ) -> BoxFuture<'static, Result<KeyReply<Registered>, KeyStoreFailure>> {
         if !self.offers().contains_all(levels) {
             return failed(KeyStoreFailure::LevelUnavailable);
         }
-        self.put(|reply| Item::Register(id, command, levels, reply))
+        self.put(|reply| Item::Register(principal, id, command, levels, reply))
     }
 
     fn complete(

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
-use nevertwice_api::{KeyStoreFailure, Level, Levels};
+use nevertwice_api::{KeyStoreFailure, Level, Levels, ShareBounds};
 use nevertwice_core::keys::KeyId;
 
 use super::answers::Answers;
@@ -35,6 +35,8 @@ const GROUP_ANSWER_BYTES_MAX: usize = 8 << 20;
 pub(super) struct Bounds {
     pub(super) level: Level,
     pub(super) records_max: u64,
+    /// Of one principal.
+    pub(super) of_one: ShareBounds,
     pub(super) group_items_max: usize,
     pub(super) segment_bytes: u64,
     pub(super) snapshot_bytes: u64,

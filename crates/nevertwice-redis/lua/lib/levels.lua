@@ -5,14 +5,15 @@ local function level_list(bytes)
   local count, place = unpack('<I4', bytes)
   local levels = {}
   for index = 1, math.min(count, LEVELS_MAX) do
-    local name, cap = nil, false
-    name, place = unpack('<I2c0', bytes, place)
+    local name, after = unpack('<I2c0', bytes, place)
+    local cap = false
+    place = after
     if byte(bytes, place) == 1 then
       cap = unpack('<i8', bytes, place + 1)
       place = place + 8
     end
     place = place + 1
-    levels[index] = { name = name, cap = cap }
+    levels[index] = {name = name, cap = cap}
   end
   return count, levels
 end

@@ -4,6 +4,7 @@ use nevertwice_api::Failure;
 use nevertwice_core::{Position, Query, ShardId, StateHash};
 use redis::{Cmd, Value};
 
+use super::place::{self, Standing};
 use super::redis_backend::{Shared, failure_of_link, failure_of_server, unexpected};
 use crate::keys;
 use crate::shard::{self, Adoptions, Asking, Dump, Odd, Read};
@@ -24,11 +25,22 @@ pub(super) async fn read(shared: &Shared, shard: &ShardId, query: &Query) -> Res
         }
     };
     let read = shard::read(shard, query, &value).map_err(|odd| unexpected(&odd))?;
-    // Nothing is known of a shard after another process has taken it into a higher epoch.
-    if read.head.as_ref().is_some_and(|head| head.adopted > shared.place().epoch) {
-        return Err(Failure::BackendUnavailable);
+    match &read.head {
+        // Nothing is known of a shard after another process has taken it into a higher epoch.
+        Some(head) if head.adopted > shared.place().epoch => Err(Failure::BackendUnavailable),
+        Some(_) => Ok(read),
+        // A shard that is not there may be one that the server has lost.
+        None => adopted(shared).await.map(|()| read),
     }
-    Ok(read)
+}
+
+/// Whether the server still knows that it was adopted.
+async fn adopted(shared: &Shared) -> Result<(), Failure> {
+    let replies = shared.runner.link().send(&place::questions()).await.map_err(|failure| failure_of_link(&failure))?;
+    match shared.place().standing(&replies) {
+        Standing::Same => Ok(()),
+        Standing::Other | Standing::Gone => Err(Failure::BackendUnavailable),
+    }
 }
 
 /// Whether the position is one of the shard's history.

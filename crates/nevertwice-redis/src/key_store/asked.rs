@@ -1,15 +1,14 @@
 //! How a call is made: at its levels, and told only if the store is still the one that it was.
 
 use nevertwice_api::{KeyStoreFailure, Level, Levels};
-use redis::{Cmd, Value};
+use redis::Value;
 
 use super::fields::BadFields;
 use super::mark::Mark;
 use super::open::Inner;
-use crate::keys;
-use crate::link::Reply;
+use super::replicas::{confirmed, note, wait};
 use crate::script::Call;
-use crate::{LinkFailure, ServerRefusal};
+use crate::{Answers, LinkFailure, ServerRefusal};
 
 /// What a script said, and which levels everything that it saw has reached.
 #[derive(Debug)]
@@ -29,25 +28,28 @@ impl Inner {
             return Err(KeyStoreFailure::LevelUnavailable);
         }
         let name = call.script.name();
-        let mut tail = vec![Mark::look()];
+        let (mut closing, mut tail) = (None, vec![Mark::look()]);
         let waits = wanted.contains(Level::Replicated);
         if waits {
-            tail.extend(self.wait());
+            self.check_replicas().await?;
+            closing = Some(note());
+            tail.push(wait(&self.options));
         }
-        let mut answers = self.runner.call_all(&[call], &tail).await.map_err(|failure| lost(name, &failure))?;
-        self.check_mark(answers.tail.first())?;
+        let answers = self.runner.call_closed(&[call], closing.as_ref(), &tail).await.map_err(|failure| lost(name, &failure))?;
+        self.check_mark(&answers)?;
         let mut reached = Levels::reached(Level::Decided);
         if self.options.is_fsync_vouched {
             reached = reached.and(Levels::reached(Level::Journaled));
         }
         if waits {
-            if confirmed(answers.tail.last()) < u64::from(self.options.replicas) {
-                tracing::warn!(script = name, "fewer replicas than asked for confirmed what was decided");
+            let is_confirmed = confirmed(&answers, &self.options);
+            self.replicas.note(!is_confirmed);
+            if !is_confirmed {
                 return Err(KeyStoreFailure::OutcomeUnknown);
             }
             reached = reached.and(Levels::reached(Level::Replicated));
         }
-        let reply = answers.calls.pop().expect("one call has one reply: the link has counted them");
+        let reply = answers.calls.into_iter().next().expect("one call has one reply: the link has counted them");
         let said = reply.map_err(|error| {
             let refusal = ServerRefusal::of(&error);
             tracing::warn!(script = name, %refusal, "a script was refused");
@@ -56,24 +58,18 @@ impl Inner {
         Ok(Asked { said, levels: reached })
     }
 
-    /// What ends a call whose answer must lie on the replicas. The server's `WAIT` covers what this connection wrote, and a call may
-    /// have written nothing: so something is written.
-    fn wait(&self) -> [Cmd; 2] {
-        let mut written = redis::cmd("SET");
-        written.arg(keys::key_store_written()).arg("").arg("PX").arg(self.options.wait_ms.max(1));
-        let mut wait = redis::cmd("WAIT");
-        wait.arg(self.options.replicas).arg(self.options.wait_ms);
-        [written, wait]
-    }
-
-    fn check_mark(&self, reply: Option<&Reply>) -> Result<(), KeyStoreFailure> {
+    fn check_mark(&self, answers: &Answers) -> Result<(), KeyStoreFailure> {
+        let reply = answers.tail.first();
         if reply.and_then(Mark::found).as_ref() == Some(&self.mark) {
             return Ok(());
         }
         if let Some(Err(error)) = reply {
-            // It could not be read: nothing is known about it.
             tracing::warn!(refusal = %ServerRefusal::of(error), "the mark of the store of keys could not be read");
-            return Err(KeyStoreFailure::OutcomeUnknown);
+            // Who refuses that refuses the call as well, as a rule; if not, it may have happened.
+            return Err(match answers.calls.first() {
+                Some(Err(error)) => refused(&ServerRefusal::of(error)),
+                _ => KeyStoreFailure::OutcomeUnknown,
+            });
         }
         if self.gauges.set_forgotten() {
             tracing::error!(
@@ -111,12 +107,5 @@ pub(super) fn lost(script: &str, failure: &LinkFailure) -> KeyStoreFailure {
     match failure {
         LinkFailure::Unreachable(_) => KeyStoreFailure::Unavailable,
         LinkFailure::Lost(_) => KeyStoreFailure::OutcomeUnknown,
-    }
-}
-
-fn confirmed(reply: Option<&Reply>) -> u64 {
-    match reply {
-        Some(Ok(Value::Int(count))) => u64::try_from(*count).unwrap_or(0),
-        _ => 0,
     }
 }

@@ -3,7 +3,7 @@
 use crate::script::{Script, script};
 
 /// All of them.
-pub(crate) static ALL: &[&Script] = &[&REGISTER_KEY, &LOOK_UP_KEY, &COMPLETE_KEY, &RENEW_LEASE, &RELEASE_KEY, &FORGET_KEY];
+pub(crate) static ALL: &[&Script] = &[&REGISTER_KEY, &LOOK_UP_KEY, &COMPLETE_KEY, &RENEW_LEASE, &RELEASE_KEY, &FORGET_KEY, &NOTE_WRITE];
 
 script! {
     /// Claims a key for one attempt, or tells what is known of it.
@@ -80,4 +80,11 @@ script! {
     pub(super) struct ForgetCall, static FORGET_KEY = "forget_key";
     keys { record }
     args { at_ms: i64, skew_ms_max: i64, keep_ms: i64 }
+}
+
+script! {
+    /// Writes something at the end of a group, so that `WAIT` covers all that the group has seen.
+    pub(super) struct NoteCall, static NOTE_WRITE = "note_write";
+    keys { written }
+    args {}
 }

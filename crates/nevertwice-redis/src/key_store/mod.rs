@@ -6,6 +6,8 @@
 //! - `calls`: the scripts and what they take. `replies`: what they say. `fields`: how a record lies in its hash.
 //! - `store`: the store as callers see it, and `asked`: how a call is made at its levels.
 //! - `open`: what is looked at before the first call. `mark`: how a store that lost its data is recognised.
+//! - `replicas`: waiting for them, and what happens while they are short.
+//! - `secret`: with which secret its keys were named.
 //! - `gauges`: how full it is, as far as this process knows. `sweep`: who counts, and frees what is over.
 
 mod asked;
@@ -15,7 +17,9 @@ mod gauges;
 mod mark;
 mod open;
 mod options;
+mod replicas;
 mod replies;
+mod secret;
 mod store;
 mod sweep;
 

@@ -10,6 +10,7 @@ use tokio::sync::Mutex;
 use super::RedisKeyOptions;
 use super::gauges::Gauges;
 use super::mark::Mark;
+use super::replicas::Replicas;
 use super::sweep::Round;
 use crate::clock::Clock;
 use crate::server_facts::ServerFacts;
@@ -32,6 +33,7 @@ pub(super) struct Inner {
     pub(super) gauges: Gauges,
     pub(super) mark: Mark,
     pub(super) round: Mutex<Round>,
+    pub(super) replicas: Replicas,
 }
 
 /// The bounds on time that the scripts are called with, in milliseconds.
@@ -89,8 +91,8 @@ impl RedisKeyStore {
         }
         let mark = marked(&link).await?;
         let gauges = Gauges::default();
-        let (runner, round) = (Runner::new(link), Mutex::default());
-        Ok(Self { inner: Arc::new(Inner { runner, options, clock, timing, gauges, mark, round }) })
+        let (runner, round, replicas) = (Runner::new(link), Mutex::default(), Replicas::default());
+        Ok(Self { inner: Arc::new(Inner { runner, options, clock, timing, gauges, mark, round, replicas }) })
     }
 
     /// Whether the server was found without what it held. From then on every key is refused.

@@ -3,5 +3,7 @@
 mod conformance;
 mod given_time;
 mod keys;
+mod lost_and_refused;
 mod runner;
 mod sent;
+mod stream;

@@ -57,3 +57,19 @@ async fn a_server_that_stands_still_costs_no_more_than_the_time_out() {
     server.resume();
     assert!(matches!(runner.call(count(1)).await, Ok(Ok(redis::Value::Int(2 | 3)))), "what was lost may have happened");
 }
+
+#[tokio::test]
+async fn a_call_that_closes_a_group_comes_after_those_that_were_made_again() {
+    let server = RedisServer::start(&[]);
+    let runner = runner(&server);
+    // The closing call's script is known, that of the group is not: without a second closing it would have come first.
+    static CLOSE: Script = Script::new("close", "#!lua\nreturn redis.call('GET', KEYS[1])\n", &["counter"], &[]);
+    let close = Call { script: &CLOSE, keys: vec![b"counter".to_vec()], args: vec![] };
+    assert_eq!(runner.call(close.clone()).await.unwrap(), Ok(redis::Value::Nil));
+    let answers = runner.call_closed(&[count(7)], Some(&close), &[redis::cmd("PING")]).await.unwrap();
+    assert_eq!(answers.closing, Some(Ok(redis::Value::BulkString(b"7".to_vec()))));
+    assert_eq!((answers.calls.len(), answers.tail.len()), (1, 1));
+    server.ask(&["SCRIPT", "FLUSH"]);
+    let answers = runner.call_closed(&[], Some(&close), &[]).await.unwrap();
+    assert_eq!(answers.closing, Some(Ok(redis::Value::BulkString(b"7".to_vec()))));
+}

@@ -17,7 +17,8 @@ fn folder() -> &'static Path {
 fn what_is_sent_changes_only_where_one_sees_it() {
     let line = |script: &nevertwice_redis::script::Script| {
         let (keys, args) = (script.keys().join(" "), script.args().join(" "));
-        format!("{} {}\n  keys: {keys}\n  args: {args}\n", script.name(), script.sha())
+        let told = format!("{} {}\n  keys: {keys}\n  args: {args}", script.name(), script.sha());
+        told.trim_end().to_owned() + "\n"
     };
     let sent: String = scripts().into_iter().map(line).collect();
     let file = folder().join(SENT);

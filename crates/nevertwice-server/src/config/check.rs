@@ -61,7 +61,9 @@ impl Config {
         in_range("queue_max", self.queue_max as i128, 1, 1_000_000);
         in_range("retention_ms", self.retention_ms.into(), RETENTION_MS_MIN.into(), RETENTION_MS_MAX.into());
         in_range("keys_records_max", self.keys_records_max.into(), 1, 1_000_000_000);
-        in_range("keys_bodies_bytes_max", self.keys_bodies_bytes_max.into(), 1, 1 << 40);
+        in_range("keys_answers_bytes_max", self.keys_answers_bytes_max.into(), 1, 1 << 40);
+        in_range("keys_records_per_principal_max", self.keys_records_per_principal_max.into(), 0, 1_000_000_000);
+        in_range("keys_answers_bytes_per_principal_max", self.keys_answers_bytes_per_principal_max.into(), 0, 1 << 40);
         in_range("keys_answer_bytes_max", self.keys_answer_bytes_max.into(), 1, 1 << 25);
         in_range("keys_retention_ms", self.keys_retention_ms.into(), RETENTION_MS_MIN.into(), RETENTION_MS_MAX.into());
         in_range("keys_lease_ms", self.keys_lease_ms.into(), 1, LEASE_MS_MAX.into());

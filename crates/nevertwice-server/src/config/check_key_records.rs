@@ -1,5 +1,7 @@
 //! What is refused of the settings of keys' records: what could not work together.
 
+use nevertwice_api::Level;
+
 use super::{Config, KeysStore};
 
 impl Config {
@@ -13,6 +15,23 @@ impl Config {
             self.keys_store == KeysStore::Local && self.keys_secret_file.is_none() && self.data.file_name().is_none(),
             "`data` has no name to put `-keys.key` behind, so `keys_secret_file` must say where that file is",
         );
+        let is_shared = matches!(self.keys_store, KeysStore::Redis(_));
+        refuse(
+            is_shared && self.keys_secret_file.is_none(),
+            "`keys_store` names a server, so `keys_secret_file` must name the file with the secret: the same for all who share the keys",
+        );
+        refuse(
+            !is_shared && (self.keys_level != Level::Decided || self.keys_replicas > 0 || self.keys_fsync_vouched),
+            "`keys_level`, `keys_replicas` and `keys_fsync_vouched` are about a Redis server, and `keys_store` names none",
+        );
+        refuse(
+            self.keys_replicas > 64 || self.keys_replicas_wait_ms < 1 || self.keys_replicas_wait_ms > self.answer_deadline_ms,
+            "`keys_replicas` must be at most 64, and `keys_replicas_wait_ms` from 1 to `answer_deadline_ms`",
+        );
+        refuse(
+            self.keys_store == KeysStore::Memory && self.keys_previous_secret_file.is_some(),
+            "`keys_previous_secret_file` is for keys that outlive the process, and `keys_store` is `memory`",
+        );
         refuse(
             self.keys_lease_ms_max >= self.keys_retention_ms,
             "`keys_lease_ms_max` must be shorter than `keys_retention_ms`: a claim must not outlive the memory of its key",
@@ -22,8 +41,8 @@ impl Config {
             "`keys_lease_ms` must be at most `keys_lease_ms_max`: it is what is asked for where nobody says",
         );
         refuse(
-            self.keys_answer_bytes_max > self.keys_bodies_bytes_max,
-            "`keys_answer_bytes_max` must be at most `keys_bodies_bytes_max`: one answer would be more than all together",
+            self.keys_answer_bytes_max > self.keys_answers_bytes_max,
+            "`keys_answer_bytes_max` must be at most `keys_answers_bytes_max`: one answer would be more than all together",
         );
     }
 }

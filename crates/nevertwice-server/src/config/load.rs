@@ -9,6 +9,7 @@ use config::{ConfigBuilder, Environment, File, FileFormat};
 use nevertwice_api::ErrorCode;
 
 use super::Config;
+use super::renamed::old_name;
 use crate::error::StartError;
 
 /// What every variable of the environment begins with.
@@ -56,8 +57,9 @@ pub fn load(sources: &Sources) -> Result<Config, StartError> {
 
 /// The same with a file of that name and text.
 pub(crate) fn load_from(file: Option<(&str, &str)>, sources: &Sources) -> Result<Config, StartError> {
-    if let Some((name, toml)) = file {
-        check_toml(name, toml)?;
+    let table = file.map(|(name, toml)| check_toml(name, toml)).transpose()?;
+    if let Some(old) = old_name(table.as_ref(), sources) {
+        return Err(refuse(&old));
     }
     let toml = file.map(|(_, toml)| toml);
     let config: Config = build(toml, sources).and_then(|built| built.try_deserialize()).map_err(|error| refuse(&error.to_string()))?;
@@ -66,8 +68,11 @@ pub(crate) fn load_from(file: Option<(&str, &str)>, sources: &Sources) -> Result
 }
 
 /// Refuses what is no TOML. The library's own message would show the line, and with it a key that stands there.
-fn check_toml(name: &str, toml: &str) -> Result<(), StartError> {
-    let Err(error) = toml.parse::<toml::Table>() else { return Ok(()) };
+fn check_toml(name: &str, toml: &str) -> Result<toml::Table, StartError> {
+    let error = match toml.parse::<toml::Table>() {
+        Ok(table) => return Ok(table),
+        Err(error) => error,
+    };
     let before = error.span().and_then(|span| toml.get(..span.start)).unwrap_or_default();
     let line = before.matches('\n').count() + 1;
     Err(refuse(&format!("{name} is no TOML: line {line}: {}", error.message())))

@@ -9,6 +9,7 @@ mod check_key_records;
 mod check_otlp;
 mod keys_store;
 mod load;
+mod renamed;
 mod secret;
 mod settings;
 mod shards;

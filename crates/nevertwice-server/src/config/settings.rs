@@ -135,14 +135,28 @@ settings! {
     snapshot_bytes: u64 = 536_870_912, "536870912 (512 MiB)";
     /// How long an accepted intent is remembered, for markets and sales that don't say so themselves.
     retention_ms: i64 = 86_400_000, "86400000 (24 h)";
-    /// Where records of keys are: `local`, in the folder `keys` of the data folder, or `memory`, where they end with the process.
+    /// Where records of keys are: `local`, in the folder `keys` of the data folder; `memory`, where they end with the process; or on a Redis server, `redis://USER:PASSWORD@HOST:PORT` or `rediss://` for TLS, which several servers may share.
     keys_store: KeysStore = KeysStore::Local, "local";
-    /// The file with the secret under which the local store names keys; if absent, the data folder's path with `-keys.key` added. Made at the first start.
+    /// The file with the secret under which keys are named: 64 hexadecimal digits. If absent, the data folder's path with `-keys.key` added, which is made at the first start. Who shares keys on a Redis server has to name it, the same for all.
     keys_secret_file: Option<PathBuf> = None, "";
+    /// The file with the secret before it, for `keys_retention_ms` after it was changed: so no key is forgotten. See docs/keys-api.md.
+    keys_previous_secret_file: Option<PathBuf> = None, "";
+    /// What every answer about keys on a Redis server has reached: `decided`, `replicated` or `journaled`. Of other stores `level` says it.
+    keys_level: Level = Level::Decided, "decided";
+    /// How many replicas of that server have to confirm before something about keys is `replicated`. 0: that level is not offered.
+    keys_replicas: u32 = 0, "0";
+    /// How long an answer about keys waits for their confirmation; at most `answer_deadline_ms`.
+    keys_replicas_wait_ms: u64 = 200, "200";
+    /// Whether you vouch that that server runs with `appendfsync always`, which it does not show. Without it `journaled` is not offered.
+    keys_fsync_vouched: bool = false, "false";
     /// The most records of keys; at the bound further keys are refused, and none is thrown away.
     keys_records_max: u64 = 1_000_000, "1000000";
     /// The most bytes of answers that are kept with keys, all together.
-    keys_bodies_bytes_max: u64 = 268_435_456, "268435456 (256 MiB)";
+    keys_answers_bytes_max: u64 = 268_435_456, "268435456 (256 MiB)";
+    /// The most records of keys of one principal; further ones of its are refused with `keys_full`. 0: half of `keys_records_max`.
+    keys_records_per_principal_max: u64 = 0, "0";
+    /// The most bytes of answers that are kept with one principal's keys. 0: half of `keys_answers_bytes_max`.
+    keys_answers_bytes_per_principal_max: u64 = 0, "0";
     /// The most bytes of one answer, header lines and body together. Calls that bring one may be larger than `body_bytes_max` by twice that.
     keys_answer_bytes_max: u64 = 65_536, "65536";
     /// How long a key is remembered, from the last change of its record.

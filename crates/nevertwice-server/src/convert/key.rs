@@ -5,7 +5,7 @@ use bytes::Bytes;
 use data_encoding::{BASE64, HEXLOWER, HEXLOWER_PERMISSIVE};
 use nevertwice_api::encoding::{LINES_MAX, decode_lines, encode_lines};
 use nevertwice_api::{AnswerBytes, ErrorCode, KeyReply, KeyStoreFailure, Registered, wire};
-use nevertwice_core::keys::{BodyKept, KeyAnswer, KeyRecord, KeyRejection, KeyState, OwnerId, Registration};
+use nevertwice_core::keys::{BodyKept, KeyAnswer, KeyRecord, KeyRejection, KeyState, LapsePolicy, OwnerId, Registration};
 
 use crate::body::invalid;
 use crate::key_records::{KeyName, KeyScope};
@@ -82,21 +82,27 @@ pub(crate) fn kept_answer(answer: &KeyAnswer, bytes: AnswerBytes) -> Option<wire
     Some(wire::KeptAnswer { status: u16::try_from(answer.status).ok()?, headers, body_text, body_base64, tombstone_bytes: None })
 }
 
-/// What was decided about a registration by that attempt.
-pub(crate) fn registered(registered: Registered, owner: &OwnerId, reply: &KeyReply<()>) -> Result<wire::KeyRegistered, Refusal> {
-    let claimed = |registration, lease: nevertwice_core::keys::Lease| wire::KeyRegistered {
+/// What was decided about a registration by that attempt, which came with that policy.
+pub(crate) fn registered(
+    registered: Registered,
+    owner: &OwnerId,
+    lapse: LapsePolicy,
+    reply: &KeyReply<()>,
+) -> Result<wire::KeyRegistered, Refusal> {
+    let claimed = |registration, taken_over, lease: nevertwice_core::keys::Lease| wire::KeyRegistered {
         registration,
         owner: Some(owner_text(owner)),
         generation: lease.generation,
         lease_expires_at: Some(lease.expires_at),
         answer: None,
+        taken_over: Some(taken_over),
         at_ms: reply.at_ms,
         levels: reply.levels.iter().collect(),
     };
     match registered.registration {
-        Registration::Fresh(lease) => Ok(claimed(wire::Registration::Fresh, lease)),
-        Registration::TakenOver(lease) => Ok(claimed(wire::Registration::TakenOver, lease)),
-        Registration::Resumed(lease) => Ok(claimed(wire::Registration::Resumed, lease)),
+        Registration::Fresh(lease) => Ok(claimed(wire::Registration::Fresh, false, lease)),
+        Registration::TakenOver(lease) => Ok(claimed(wire::Registration::TakenOver, true, lease)),
+        Registration::Resumed(lease) => Ok(claimed(wire::Registration::Resumed, lapse != LapsePolicy::Refuse, lease)),
         Registration::Replay { generation, answer } => match kept_answer(&answer, registered.bytes) {
             Some(kept) => Ok(wire::KeyRegistered {
                 registration: wire::Registration::Replay,
@@ -104,6 +110,7 @@ pub(crate) fn registered(registered: Registered, owner: &OwnerId, reply: &KeyRep
                 generation,
                 lease_expires_at: None,
                 answer: Some(kept),
+                taken_over: None,
                 at_ms: reply.at_ms,
                 levels: reply.levels.iter().collect(),
             }),
@@ -233,6 +240,11 @@ pub(crate) fn refuse_key_store(failure: &KeyStoreFailure) -> Refusal {
             code,
             "The store holds as many keys, or bytes of answers, as it may, and forgets none that is still remembered",
             "Run nothing, and send the same request again later; to complete a key all the same, send `tombstone_bytes` instead of the answer",
+        ),
+        KeyStoreFailure::PrincipalFull => Refusal::new(
+            code,
+            "This principal holds as many keys, or bytes of answers, as one may",
+            "Run nothing, and send the same request again when earlier keys are forgotten; to complete a key all the same, send `tombstone_bytes` instead of the answer",
         ),
         KeyStoreFailure::BytesRefused => Refusal::new(
             code,

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use nevertwice_api::ErrorCode;
-use nevertwice_api::wire::{JournalListing, JournalNote, JournalReader, JournalSegment, JournalSnapshot};
+use nevertwice_api::wire::{JournalListing, JournalNote, JournalReader, JournalSegment, JournalSnapshot, KeysSnapshot};
+use nevertwice_local::LocalKeyStore;
 use nevertwice_local::error::OpenError;
 use nevertwice_local::feed::JournalFeed;
 use nevertwice_local::source::{Listing, Pull, SourceError};
@@ -11,6 +12,7 @@ use tokio::time::{Duration, Instant, timeout_at};
 
 use crate::app::App;
 use crate::call::{Call, Parameters, invalid_query, read_name};
+use crate::key_records::KEYS_NOTE;
 use crate::person_secret;
 use crate::refusal::Refusal;
 use crate::reply::Reply;
@@ -83,6 +85,29 @@ pub(crate) async fn snapshot(call: Box<Call>) -> Result<Reply, Refusal> {
     let feed = feed(&call.app)?;
     let piece = blocking(&call.app, move || feed.snapshot(batch, from)).await?;
     Ok(Reply::bytes(piece.piece, BYTES_HEADER, piece.bytes))
+}
+
+pub(crate) async fn keys(call: Box<Call>) -> Result<Reply, Refusal> {
+    call.parameters(&[])?;
+    let store = copied_keys(&call.app)?;
+    let at_ms = call.app.clock.now_ms();
+    let made = store.snapshot().await.map_err(|error| refuse(error.into()))?;
+    let note = call.app.keys.note().map(|bytes| JournalNote { name: KEYS_NOTE.to_owned(), hex: data_encoding::HEXLOWER.encode(&bytes) });
+    Reply::read(&KeysSnapshot { journal: store.id().to_string(), batch: made.batch, at_ms, note })
+}
+
+pub(crate) async fn keys_file(call: Box<Call>) -> Result<Reply, Refusal> {
+    let from = call.parameters(&["from"])?.number("from")?.unwrap_or(0);
+    let (name, store) = (call.path_text("file").to_owned(), copied_keys(&call.app)?);
+    let piece = blocking(&call.app, move || store.copied_piece(&name, from)).await?;
+    Ok(Reply::bytes(piece.piece, BYTES_HEADER, piece.bytes))
+}
+
+fn copied_keys(app: &App) -> Result<Arc<LocalKeyStore>, Refusal> {
+    app.keys.copied().ok_or_else(|| {
+        let wrong = "This server keeps no records of keys in a folder";
+        Refusal::new(ErrorCode::RouteUnknown, wrong, "Copy where they are kept instead")
+    })
 }
 
 fn read_pull(parameters: &Parameters) -> Result<Pull, Refusal> {

@@ -35,7 +35,7 @@ pub(crate) async fn register(call: Box<Call>) -> Result<Reply, Refusal> {
     let reply = keys.register(&name, command, levels).await?;
     let at = KeyReply { reply: Ok(()), at_ms: reply.at_ms, levels: reply.levels };
     let answer = match reply.reply {
-        Ok(registered) => convert::registered(registered, &owner, &at),
+        Ok(registered) => convert::registered(registered, &owner, asked.lapse.into(), &at),
         Err(rejection) => Err(refuse(keys, &rejection, at.at_ms)),
     };
     let outcome = answer.as_ref().map_or_else(|refusal| refusal.code().into(), |answer| answer.registration.into());

@@ -3,12 +3,15 @@
 //! What a record may become is decided in `nevertwice_core::keys`, and the store keeps it. The callers' API keys, which `access` knows,
 //! are another matter, and so are the intents of markets and sales.
 
+mod changing;
 mod local;
 mod name;
 mod open;
+mod secret;
 mod store;
 
-pub use local::LocalKeys;
+pub use local::{KEYS_NOTE, LocalKeys};
 pub(crate) use name::{KeyName, KeyScope};
 pub use open::KeyParts;
+pub use secret::SharedKeysSecret;
 pub(crate) use store::KeyRecords;

@@ -1,6 +1,7 @@
 //! Which key is meant, and under which name the store has it.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use nevertwice_api::PrincipalMark;
 use nevertwice_core::keys::KeyId;
 use nevertwice_core::{IdempotencyKey, Principal};
 use sha2::Sha256;
@@ -45,6 +46,17 @@ impl KeyName {
             mac.update(part.as_bytes());
         }
         KeyId(mac.finalize().into_bytes().into())
+    }
+
+    /// Against whose bound a record of it counts.
+    pub(super) fn mark(&self, secret: &[u8; 32]) -> PrincipalMark {
+        let mut block = [0; 64];
+        block[..32].copy_from_slice(secret);
+        let mut mac = Hmac::<Sha256>::new(&block.into());
+        mac.update(b"nevertwice key principal 1");
+        mac.update(self.principal.as_str().as_bytes());
+        let digest: [u8; 32] = mac.finalize().into_bytes().into();
+        PrincipalMark::of(u64::from_le_bytes(std::array::from_fn(|byte| digest[byte])))
     }
 }
 

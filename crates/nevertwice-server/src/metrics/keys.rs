@@ -107,6 +107,7 @@ pub(crate) struct KeyMetrics {
     took: [TimeHistogram; KEY_OPERATIONS.len()],
     failures: AtomicU64,
     full: AtomicU64,
+    principal_full: AtomicU64,
     answer_bytes: BytesHistogram,
     replayed_bytes: AtomicU64,
 }
@@ -118,6 +119,7 @@ impl Default for KeyMetrics {
             took: std::array::from_fn(|_| TimeHistogram::default()),
             failures: AtomicU64::new(0),
             full: AtomicU64::new(0),
+            principal_full: AtomicU64::new(0),
             answer_bytes: BytesHistogram::default(),
             replayed_bytes: AtomicU64::new(0),
         }
@@ -136,6 +138,7 @@ impl KeyMetrics {
         match failure {
             None | Some(KeyStoreFailure::BytesRefused | KeyStoreFailure::LevelUnavailable) => {}
             Some(KeyStoreFailure::Full) => _ = self.full.fetch_add(1, Relaxed),
+            Some(KeyStoreFailure::PrincipalFull) => _ = self.principal_full.fetch_add(1, Relaxed),
             Some(KeyStoreFailure::Unavailable | KeyStoreFailure::OutcomeUnknown | KeyStoreFailure::TooNew) => {
                 self.failures.fetch_add(1, Relaxed);
             }
@@ -175,6 +178,11 @@ impl KeyMetrics {
         for (name, help, count) in [
             ("nevertwice_key_store_failures", "Times that the store of keys gave no answer", &self.failures),
             ("nevertwice_key_store_refusals", "Times that the store of keys was full", &self.full),
+            (
+                "nevertwice_key_principal_refusals",
+                "Times that a principal held as much of the store of keys as one may",
+                &self.principal_full,
+            ),
             ("nevertwice_key_replayed_bytes", "Bytes of bodies that were repeated", &self.replayed_bytes),
         ] {
             let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;

@@ -34,6 +34,7 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         KeyRegistered,
         KeyReleased,
         JournalListing,
+        KeysSnapshot,
         JournalNote,
         JournalReader,
         JournalSegment,

@@ -6,10 +6,12 @@
 //! - `trust`: whose certificates are believed.
 //! - `connect`: opens a connection, over TLS or not.
 //! - `client`: one connection, kept alive and reopened.
+//! - `poster`: sends bodies to an address of somebody else's.
 //! - `source`: the routes of the journal.
 
 mod client;
 mod connect;
+mod poster;
 mod source;
 mod target;
 mod trust;
@@ -17,5 +19,6 @@ mod trust;
 pub(crate) use client::{Ask, Client};
 pub use client::{Interrupt, RemoteError};
 pub(crate) use connect::Connect;
+pub use poster::Poster;
 pub use source::Remote;
 pub use target::Target;

@@ -2,13 +2,16 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use axum::http::{HeaderMap, Method};
 use bytes::Bytes;
 use nevertwice_api::ErrorCode;
-use nevertwice_api::wire::{JournalListing, Promoted};
+use nevertwice_api::wire::{JournalListing, JournalNote, KeysSnapshot, Promoted};
 use nevertwice_local::journal::Extent;
 use nevertwice_local::source::{Listing, Note, Piece, Pull, Pulled, SnapshotExtent, Source, SourceError};
+use nevertwice_local::storage::Storage;
+use nevertwice_local::{KeysListing, KeysSource, fetch_keys_snapshot};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::runtime::{Builder, Runtime};
@@ -104,6 +107,11 @@ impl Remote {
         serde_json::from_slice(&body).map_err(|error| RemoteError::Strange(error.to_string()))
     }
 
+    fn keys_file(&mut self, name: &str, from: u64) -> Result<Piece, SourceError> {
+        let (headers, body) = self.get(&format!("/v1/journal/keys/{name}?from={from}"), Duration::ZERO)?;
+        Ok(Piece { bytes: number(&headers, BYTES_HEADER)?, piece: body.into() })
+    }
+
     fn get(&mut self, path: &str, wait: Duration) -> Result<(HeaderMap, Bytes), SourceError> {
         self.ask(Ask { wait, ..Ask::get(path) }).map_err(source_error)
     }
@@ -149,6 +157,27 @@ impl Source for Remote {
     fn snapshot(&mut self, batch: u64, from: u64) -> Result<Piece, SourceError> {
         let (headers, body) = self.get(&format!("/v1/journal/snapshots/{batch}?from={from}"), Duration::ZERO)?;
         Ok(Piece { bytes: number(&headers, BYTES_HEADER)?, piece: body.into() })
+    }
+}
+
+impl KeysSource for Remote {
+    fn snapshot_keys(&mut self, into: &Arc<dyn Storage>) -> Result<Option<KeysListing>, SourceError> {
+        let body = match self.ask(Ask::get("/v1/journal/keys")) {
+            Ok((_, body)) => body,
+            // Keys in memory alone, or a version from before this route.
+            Err(RemoteError::Refused(problem)) if problem.code.parse() == Ok(ErrorCode::RouteUnknown) => return Ok(None),
+            Err(error) => return Err(source_error(error)),
+        };
+        let shown: KeysSnapshot = serde_json::from_slice(&body).map_err(|error| SourceError::Bad(error.to_string()))?;
+        let bad = || SourceError::Bad("the snapshot of keys".to_owned());
+        let hex = |note: JournalNote| data_encoding::HEXLOWER_PERMISSIVE.decode(note.hex.as_bytes()).map_err(|_| bad());
+        let note = shown.note.map(hex).transpose()?;
+        fetch_keys_snapshot(into.as_ref(), shown.batch, &mut |name, from| self.keys_file(name, from))?;
+        Ok(Some(KeysListing { id: shown.journal.parse().map_err(|_| bad())?, batch: shown.batch, at_ms: shown.at_ms, note }))
+    }
+
+    fn answers(&mut self, name: &str, from: u64) -> Result<Piece, SourceError> {
+        self.keys_file(name, from)
     }
 }
 

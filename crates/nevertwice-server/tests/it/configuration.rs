@@ -85,17 +85,24 @@ fn nonsense_is_refused_and_named() {
         ("jwt_issuer = \"a\"\njwt_algorithms = \"HS256\"\njwt_jwks_file = \"k\"", "none that uses them"),
         ("jwt_issuer = \"a\"\njwt_algorithms = \"HS256\"", "set `jwt_secret_file`"),
         // Each fine by itself, and unsafe together.
-        ("keys_store = \"redis\"", "redis"),
+        ("keys_store = \"redis\"", "redis://HOST"),
+        ("keys_store = \"redis://h\"", "`keys_secret_file` must name"),
+        ("keys_level = \"journaled\"", "`keys_store` names none"),
+        ("keys_replicas = 1", "`keys_store` names none"),
+        ("keys_replicas_wait_ms = 10001", "`keys_replicas_wait_ms`"),
         ("data = \"/\"\nperson_key_file = \"key\"", "`keys_secret_file` must say"),
+        ("keys_bodies_bytes_max = 1000000", "`keys_bodies_bytes_max` is called `keys_answers_bytes_max` now"),
+        ("keys_store = \"memory\"\nkeys_previous_secret_file = \"old\"", "keys_previous_secret_file"),
+        ("keys_records_per_principal_max = 1000000001", "keys_records_per_principal_max"),
         ("keys_records_max = 0", "keys_records_max"),
-        ("keys_bodies_bytes_max = 0", "keys_bodies_bytes_max"),
+        ("keys_answers_bytes_max = 0", "keys_answers_bytes_max"),
         ("keys_answer_bytes_max = 0", "keys_answer_bytes_max"),
         ("keys_retention_ms = 999", "keys_retention_ms"),
         ("keys_lease_ms = 0", "keys_lease_ms"),
         ("keys_lease_ms_max = 86400001", "keys_lease_ms_max"),
         ("keys_retention_ms = 3600000", "`keys_lease_ms_max` must be shorter"),
         ("keys_lease_ms_max = 59999", "`keys_lease_ms` must be at most"),
-        ("keys_bodies_bytes_max = 65535", "`keys_answer_bytes_max` must be at most `keys_bodies_bytes_max`"),
+        ("keys_answers_bytes_max = 65535", "`keys_answer_bytes_max` must be at most `keys_answers_bytes_max`"),
         ("hold_ms = 10000", "sweep_ms"),
         ("sweep_ms = 150001", "a quarter"),
         ("retention_ms = 600000", "hold_ms"),
@@ -109,6 +116,12 @@ fn nonsense_is_refused_and_named() {
     assert!(load_text("hold_ms = 20000\nsweep_ms = 5000").is_ok());
     assert!(load(&Sources { environment: settings(&[("NEVERTWICE_SWEP_MS", "1")]), ..Sources::default() }).is_err());
     assert!(load(&Sources { flags: vec![("swep_ms".to_owned(), "1".to_owned())], ..Sources::default() }).is_err());
+    let old = "is called `keys_answers_bytes_max` now";
+    let environment = settings(&[("NEVERTWICE_KEYS_BODIES_BYTES_MAX", "1")]);
+    let flags = vec![("keys_bodies_bytes_max".to_owned(), "1".to_owned())];
+    for sources in [Sources { environment, ..Sources::default() }, Sources { flags, ..Sources::default() }] {
+        assert!(load(&sources).expect_err("it is an old name").to_string().contains(old));
+    }
     assert!(load(&Sources { file: Some("/no/such/file.toml".into()), ..Sources::default() }).is_err());
 }
 

@@ -120,6 +120,8 @@ async fn what_is_asked_badly_is_refused() {
         ("/v1/journal/batches?after=1000", "history_differs"),
         ("/v1/journal/audit?after=-1", "query_invalid"),
         ("/v1/journal/audit?from=1", "query_invalid"),
+        ("/v1/journal/keys", "route_unknown"),
+        ("/v1/journal/keys/snapshot-00000000000000000001.records", "route_unknown"),
         ("/v1/journal/snapshots/1", "snapshot_unknown"),
         ("/v1/journal/snapshots/x", "snapshot_unknown"),
         ("/v1/journal/snapshots/1?from=-1", "query_invalid"),

@@ -171,7 +171,7 @@ fn the_page_about_the_settings_is_up_to_date() {
          - `replicas_wait_ms` over `answer_deadline_ms`, where there is a `replicas_min`: nobody would hear what came later;\n\
          - `keys_lease_ms_max` not shorter than `keys_retention_ms`: a claim must not outlive the memory of its key;\n\
          - `keys_lease_ms` over `keys_lease_ms_max`: it is what is asked for where nobody says;\n\
-         - `keys_answer_bytes_max` over `keys_bodies_bytes_max`: no such answer could be kept;\n\
+         - `keys_answer_bytes_max` over `keys_answers_bytes_max`: no such answer could be kept;\n\
          - certificates or headers for a collector without `otlp_endpoint`, and `otlp_ca_file` where that is not `https://`: somebody takes\n  \
          for safe what is not there.\n",
     );

@@ -22,6 +22,7 @@ mod ledger;
 mod limits;
 mod markets;
 mod ops;
+mod outcomes;
 mod payments;
 mod planted;
 mod rare;

@@ -59,7 +59,7 @@ impl KeysPlan {
         let store = KeyStoreOptions {
             level: if random.chance(200) { Level::Decided } else { Level::Journaled },
             records_max,
-            bodies_bytes_max: if random.chance(300) { 8_192 + random.below(60_000) } else { ROOMY_BYTES },
+            answers_bytes_max: if random.chance(300) { 8_192 + random.below(60_000) } else { ROOMY_BYTES },
             answer_bytes_max: 8_192,
             queue_max: 64,
             group_items_max: 1 + random.below(8) as usize,
@@ -93,7 +93,7 @@ impl KeysPlan {
 
     /// Whether a claim may be refused because there are as many keys or bytes as may be.
     pub(crate) const fn is_tight(&self) -> bool {
-        self.store.records_max < self.keys || self.store.bodies_bytes_max < ROOMY_BYTES
+        self.store.records_max < self.keys || self.store.answers_bytes_max < ROOMY_BYTES
     }
 
     /// The same with a planted bug.

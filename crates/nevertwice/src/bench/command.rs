@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::figure::{Figure, table};
-use super::{core, http, keys, local, memory, recovery, standby};
+use super::{core, http, keys, keys_memory, local, memory, recovery, standby};
 
 /// Measures how fast it is on this machine.
 #[derive(Args, Debug)]
@@ -33,6 +33,8 @@ enum Bench {
     Http,
     /// The layer and the proxy of keys.
     Keys,
+    /// Memory of a million keys, of requests whose bodies come slowly, and of clients that do not read.
+    KeysMemory,
     /// Memory per remembered key, and the cost of a decision as they grow to ten million.
     Memory,
     /// Recovery of a million entries.
@@ -54,6 +56,7 @@ impl BenchArgs {
                 Bench::Local => local::measure(scale)?,
                 Bench::Http => http::measure(scale)?,
                 Bench::Keys => keys::measure(scale)?,
+                Bench::KeysMemory => keys_memory::measure(scale)?,
                 Bench::Memory => memory::measure(scale),
                 Bench::Recovery => recovery::measure(scale)?,
                 Bench::Standby => standby::measure(scale)?,

@@ -1,9 +1,12 @@
 //! The layer and the proxy of keys, beside a bare handler and a bare proxy of the same HTTP library.
 
+use std::convert::Infallible;
 use std::error::Error;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -11,7 +14,9 @@ use axum::extract::State;
 use axum::http::{Request, Response, StatusCode, Uri};
 use axum::routing::post;
 use axum::{Json, Router};
+use bytes::Bytes;
 use clap::{Args, ValueEnum};
+use http_body::{Body as HttpBody, Frame};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
@@ -28,7 +33,10 @@ use super::scratch;
 use crate::child::Server;
 
 const CONNECTIONS: usize = 64;
-const CHARGES: &str = "/charges";
+pub(super) const CHARGES: &str = "/charges";
+
+/// What a service with large answers sends.
+pub(super) const LARGE_BYTES: usize = 256 << 20;
 
 /// Enough for every key of a run.
 const RECORDS_MAX: u64 = 64 << 20;
@@ -129,6 +137,8 @@ enum Kind {
     Layer,
     /// A proxy without a guard.
     Proxy,
+    /// A handler with large answers.
+    Large,
 }
 
 /// Serves what `bench keys` measures.
@@ -149,6 +159,7 @@ pub(crate) fn serve_keys_target(arguments: &KeysTargetArgs) -> Result<(), Box<dy
     let router = match arguments.kind {
         Kind::Handler => handler,
         Kind::Layer => handler.layer(KeysLayer::new(keys()?)),
+        Kind::Large => Router::new().route(CHARGES, post(large)),
         Kind::Proxy => {
             let upstream = arguments.upstream.as_ref().ok_or("a proxy is in front of something: --upstream")?;
             let client: Client<HttpConnector, Body> = Client::builder(TokioExecutor::new()).build_http();
@@ -174,6 +185,30 @@ fn keys() -> Result<Keys, Box<dyn Error>> {
 
 async fn charge(Json(charge): Json<Charge>) -> (StatusCode, Json<Charged>) {
     (StatusCode::CREATED, Json(Charged { charge: 1, account: charge.account, amount: charge.amount }))
+}
+
+/// Answers as fast as somebody reads.
+async fn large() -> Body {
+    Body::new(Large { left_bytes: LARGE_BYTES })
+}
+
+/// A large answer, made while it is sent.
+struct Large {
+    left_bytes: usize,
+}
+
+impl HttpBody for Large {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        const PIECE: &[u8] = &[7; 64 << 10];
+        if self.left_bytes == 0 {
+            return Poll::Ready(None);
+        }
+        self.left_bytes = self.left_bytes.saturating_sub(PIECE.len());
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(PIECE)))))
+    }
 }
 
 type Upstream = (Client<HttpConnector, Body>, Arc<str>);

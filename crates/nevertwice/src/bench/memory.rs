@@ -8,6 +8,7 @@ use super::command::Scale;
 use super::core::{accept, opened};
 use super::figure::Figure;
 use super::orders::{account, command, instrument, order};
+use super::resident::resident_bytes;
 
 const ACCOUNTS: usize = 1_000;
 const INSTRUMENTS: usize = 64;
@@ -113,12 +114,4 @@ pub(super) fn measure(scale: Scale) -> Vec<Figure> {
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
-/// What the process has in memory, in bytes; 0 where the system doesn't tell (it is Linux's `/proc`).
-fn resident_bytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
-    kib.unwrap_or(0) * 1024
 }

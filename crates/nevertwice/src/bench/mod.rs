@@ -5,10 +5,12 @@ mod core;
 mod figure;
 mod http;
 mod keys;
+mod keys_memory;
 mod local;
 mod memory;
 mod orders;
 mod recovery;
+mod resident;
 mod scratch;
 mod standby;
 

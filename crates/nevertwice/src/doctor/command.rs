@@ -21,10 +21,17 @@ pub(crate) struct DoctorArgs {
     /// One JSON object instead of text.
     #[arg(long)]
     json: bool,
+    /// Looks at nothing, and prints what a Redis server has to let this program do with keys, as `ACL SETUSER` takes it.
+    #[arg(long)]
+    acl: bool,
 }
 
 impl DoctorArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, Box<dyn Error>> {
+        if self.acl {
+            report(|out| Ok(writeln!(out, "ACL SETUSER nevertwice-keys reset on >PASSWORD {}", nevertwice_redis::key_store_rules())?))?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let diagnosis = self.diagnose();
         report(|out| {
             if self.json {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use nevertwice_local::clock::{Clock as _, SystemClock};
 use nevertwice_local::error::OpenError;
@@ -49,6 +50,7 @@ pub(super) fn look(config: &Config) -> Vec<Finding> {
     findings.push(PERSON_KEY.look(&key, is_fine));
     let keys = LocalKeys::inspect_secret(config).filter(|_| config.keys_path().exists());
     findings.extend(keys.map(|is_fine| KEYS_SECRET.look(&config.keys_secret_path(), is_fine)));
+    findings.extend(look_at_change(config, SystemClock.now_ms()));
     findings
 }
 
@@ -92,6 +94,32 @@ fn is_empty(folder: &Path) -> bool {
     std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
+/// Whether the secret of keys is being changed, and whether the previous one may go.
+fn look_at_change(config: &Config, now_ms: i64) -> Option<Finding> {
+    const CHANGE: &str = "change of the secret of keys";
+    let previous = config.keys_previous_secret_file.as_ref()?;
+    let shown = previous.display();
+    let Some(since) = LocalKeys::changing_since(config) else {
+        let means = "The next start names keys under both secrets, and notes the present one.";
+        return Some(Finding::fine(CHANGE, format!("{shown} is named, and no start has changed the secret yet"), means));
+    };
+    let since_ms = since.duration_since(UNIX_EPOCH).ok().and_then(|since| i64::try_from(since.as_millis()).ok()).unwrap_or_default();
+    let left_ms = since_ms.saturating_add(config.keys_retention_ms).saturating_sub(now_ms);
+    if left_ms > 0 {
+        let found = format!("keys are known under two secrets; {shown} may go in {} minutes", left_ms.saturating_add(59_999) / 60_000);
+        return Some(Finding::fine(CHANGE, found, "Until then some keys may be known under the previous one alone."));
+    }
+    let found = format!("{shown} is named, and everything that is remembered is known without it");
+    let means = "Each call about a key asks the store twice, for nothing.";
+    Some(Finding::new(
+        CHANGE,
+        Grade::Warning,
+        found,
+        means,
+        "take `keys_previous_secret_file` out of the settings, restart, and destroy the file",
+    ))
+}
+
 impl SecretFile {
     fn look(&self, file: &Path, is_fine: Result<(), StartError>) -> Finding {
         let (subject, shown) = (self.subject, file.display());
@@ -112,5 +140,34 @@ impl SecretFile {
                 Finding::fine(subject, format!("{shown} belongs to the data"), "Keep a copy of it, and not beside the backups of the data.")
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn a_change_of_the_secret_of_keys_is_told_until_the_previous_one_may_go() {
+        let folder = TempDir::new().expect("a folder can be made");
+        let old = folder.path().join("old.key");
+        let config = Config { data: folder.path().join("data"), ..Config::default() };
+        let open = |config: &Config| LocalKeys::open(config, Arc::new(SystemClock)).expect("it opens").expect("it is local").stop();
+        open(&config);
+        let now_ms = SystemClock.now_ms();
+        assert_eq!(look_at_change(&config, now_ms), None);
+        std::fs::rename(config.keys_secret_path(), &old).expect("it is there");
+        std::fs::write(config.keys_secret_path(), "5a".repeat(32)).expect("it can be written");
+        let config = Config { keys_previous_secret_file: Some(old), ..config };
+        let check = |now_ms, grade, told: &str| {
+            let finding = look_at_change(&config, now_ms).expect("it is being changed");
+            assert!(finding.grade == grade && finding.found.contains(told), "{finding:?}");
+        };
+        check(now_ms, Grade::Fine, "no start has changed the secret yet");
+        open(&config);
+        check(now_ms, Grade::Fine, "may go in 144");
+        check(SystemClock.now_ms() + config.keys_retention_ms + 1_000, Grade::Warning, "is known without it");
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use nevertwice_api::ErrorCode;
-use nevertwice_idempotency::proxy::{Proxy, ProxyConfig, ProxyError, ProxyParts, TlsNow, UpstreamUrl};
+use nevertwice_idempotency::proxy::{Proxy, ProxyConfig, ProxyError, ProxyParts, StoreUrl, TlsNow, UpstreamUrl};
 use nevertwice_server::{Metrics as ServerMetrics, Reloader, TlsFiles};
 use tokio::net::TcpListener;
 use tokio::time::{MissedTickBehavior, interval};
@@ -41,6 +41,10 @@ pub(crate) struct ProxyArgs {
     /// The folder of keys that outlive the process; without it they are kept in memory.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// What several proxies share keys in: a database, `sqlite:PATH` or `postgres://USER@HOST/NAME`, or a Redis server, `redis://HOST:PORT`.
+    /// A password belongs into the file: as part of `store.url`, or, of a database, in a file of its own that `store.password_file` names.
+    #[arg(long, value_name = "URL", value_parser = read_store)]
+    store: Option<StoreUrl>,
     /// A TOML file with settings.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -50,6 +54,14 @@ pub(crate) struct ProxyArgs {
     /// What is logged, for instance `info` or `nevertwice_idempotency=debug`.
     #[arg(long, value_name = "FILTER")]
     log: Option<String>,
+}
+
+fn read_store(text: &str) -> Result<StoreUrl, String> {
+    let (_, place) = text.split_once("://").unwrap_or(("", text));
+    if place.split('@').next().is_some_and(|user| place.contains('@') && user.contains(':')) {
+        return Err("a password on the command line can be seen by everybody on this machine: put the address into the file, as `url` below [store]".into());
+    }
+    Ok(StoreUrl::new(text))
 }
 
 impl ProxyArgs {
@@ -62,6 +74,7 @@ impl ProxyArgs {
         config.listen = self.listen.unwrap_or(config.listen);
         config.admin = self.admin.or(config.admin);
         config.data = self.data.clone().or(config.data);
+        config.store.url = self.store.clone().or(config.store.url);
         config.secret_file = self.secret_file.clone().or(config.secret_file);
         config.log = self.log.clone().unwrap_or(config.log);
         config.check()?;
@@ -93,7 +106,9 @@ fn serve(config: &ProxyConfig) -> Result<(), ProxyError> {
     let filter = EnvFilter::try_new(&config.log).map_err(|error| ProxyError::configuration(format!("`log` is no filter: {error}")))?;
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal()).init();
     let tls = tls(config)?;
-    let Opened { store, secrets } = store::open(config)?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| internal("No runtime could be made", error))?;
+    let Opened { store, secrets } = store::open(config, &runtime)?;
     let metrics = Arc::new(ProxyMetrics::new(Arc::clone(&store)));
     let parts = ProxyParts {
         store,
@@ -101,8 +116,6 @@ fn serve(config: &ProxyConfig) -> Result<(), ProxyError> {
         observer: Arc::clone(&metrics) as Arc<_>,
         tls: tls.clone().map(|files| Arc::new(move || files.now()) as TlsNow),
     };
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| internal("No runtime could be made", error))?;
     runtime.block_on(async {
         let proxy = Proxy::bind(config, parts).await?;
         metrics.watch(proxy.counts(), Box::new(proxy.bodies()));

@@ -94,28 +94,9 @@ impl ProxyMetrics {
     }
 }
 
-const fn word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Fresh => "fresh",
-        Outcome::Rerun => "rerun",
-        Outcome::Tombstone => "tombstone",
-        Outcome::Freed => "freed",
-        Outcome::Unknown => "unknown",
-        Outcome::Replay => "replay",
-        Outcome::ReplayOfTombstone => "replay_of_tombstone",
-        Outcome::Mismatch => "mismatch",
-        Outcome::InProgress => "in_progress",
-        Outcome::Lapsed => "lapsed",
-        Outcome::Refused => "refused",
-        Outcome::StoreDownClosed => "store_down_closed",
-        Outcome::StoreDownOpen => "store_down_open",
-        Outcome::WithoutKey => "without_key",
-    }
-}
-
 impl KeyObserver for ProxyMetrics {
     fn ended(&self, route: &str, outcome: Outcome) {
-        self.outcomes.get_or_create(&OutcomeOf { route: route.to_owned(), outcome: word(outcome) }).inc();
+        self.outcomes.get_or_create(&OutcomeOf { route: route.to_owned(), outcome: outcome.word() }).inc();
     }
 
     fn handled(&self, route: &str, time: Duration, body_bytes: u64) {

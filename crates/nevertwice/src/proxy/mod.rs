@@ -5,7 +5,9 @@
 
 mod admin;
 mod command;
+mod database;
 mod metrics;
+mod redis_store;
 mod store;
 
 pub(crate) use command::{ProxyArgs, run};

@@ -1,4 +1,4 @@
-//! Where keys are kept: in a folder, or in memory.
+//! Where keys are kept: in a database, on a Redis server, in a folder, or in memory.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write as _};
@@ -11,6 +11,9 @@ use nevertwice_idempotency::{MemoryStore, Secrets};
 use nevertwice_local::clock::SystemClock;
 use nevertwice_local::storage::FileStorage;
 use nevertwice_local::{KeyStoreOptions, LocalKeyStore};
+use tokio::runtime::Runtime;
+
+use super::{database, redis_store};
 
 /// What tells in the folder with which secret its keys were named, without telling the secret.
 const NOTE: &str = "proxy-secret.check";
@@ -21,17 +24,27 @@ pub(super) struct Opened {
     pub(super) secrets: Option<Secrets>,
 }
 
-/// Opens the store that the settings name. It blocks.
-pub(super) fn open(config: &ProxyConfig) -> Result<Opened, ProxyError> {
+/// Opens the store that the settings name. It blocks. Connections that it makes live on the runtime.
+pub(super) fn open(config: &ProxyConfig, runtime: &Runtime) -> Result<Opened, ProxyError> {
     let secrets = config.secrets()?;
+    let known = |setting: &str| {
+        secrets.clone().ok_or_else(|| {
+            ProxyError::configuration(format!(
+                "`{setting}` came without `secret_file`: keys that outlive this process need a secret that does; make one by `openssl rand -hex 32`"
+            ))
+        })
+    };
+    if let Some(url) = &config.store.url {
+        let known = known("store.url")?;
+        return match url.scheme() {
+            "redis" | "rediss" => runtime.block_on(redis_store::open(config, url, known)),
+            _ => runtime.block_on(database::open(config, url, known)),
+        };
+    }
     let Some(data) = &config.data else {
         return Ok(Opened { store: Arc::new(MemoryStore::new(config.store.memory_bounds())), secrets });
     };
-    let Some(known) = secrets else {
-        return Err(ProxyError::configuration(
-            "`data` came without `secret_file`: keys that outlive this process need a secret that does; make one by `openssl rand -hex 32`",
-        ));
-    };
+    let known = known("data")?;
     let storage = FileStorage::create(data).map_err(|error| ProxyError {
         code: ErrorCode::DataFolderInvalid,
         detail: format!("{} can't be used: {error}. Nothing was started. Name a folder that can be made and written.", data.display()),
@@ -39,7 +52,8 @@ pub(super) fn open(config: &ProxyConfig) -> Result<Opened, ProxyError> {
     check(data, &known)?;
     let options = KeyStoreOptions {
         records_max: config.store.records_max,
-        bodies_bytes_max: config.store.answers_bytes_max,
+        answers_bytes_max: config.store.answers_bytes_max,
+        of_one: config.store.of_one(),
         answer_bytes_max: config.store.answer_bytes_max,
         ..KeyStoreOptions::default()
     };
@@ -93,7 +107,7 @@ fn unusable(data: &Path, error: &std::io::Error) -> ProxyError {
     ProxyError { code: ErrorCode::DataFolderInvalid, detail: format!("{} can't be used: {error}. Nothing was started.", note.display()) }
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -54,11 +54,28 @@ fn json_is_one_object_a_line() {
 fn what_is_not_there_is_told_before_anything_is_asked() {
     for (arguments, said) in [
         (["--rule", "nonsense"], "there is no rule `nonsense`; nothing was asked"),
-        (["--profile", "nonsense"], "there is no profile nonsense (ietf, stripe, ucp, choices)"),
+        (["--profile", "nonsense"], "there is no profile nonsense (ietf, stripe, ucp, choices, server)"),
         (["--profile", "Cargo.toml"], "Cargo.toml: the profile can't be read"),
     ] {
         let told = conformance(&[["--target", "http://127.0.0.1:1"].as_slice(), arguments.as_slice()].concat());
         assert!(!told.status.success() && text(&told.stderr).contains(said), "{}", text(&told.stderr));
     }
     assert_eq!(conformance(&["--target", "https://127.0.0.1:1"]).status.code(), Some(2));
+}
+
+#[test]
+fn the_servers_own_endpoints_keep_the_contract() {
+    let folder = tempfile::TempDir::new().expect("a temporary folder");
+    let server = crate::serve::Serving::start(&folder.path().join("data"), &[]);
+    let told = conformance(&["--target", &format!("http://{}", server.address()), "--profile", "server", "--json"]);
+    let lines: Vec<serde_json::Value> = text(&told.stdout).lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect();
+    let failed: Vec<_> = lines.iter().filter(|line| line["verdict"] == "fail").collect();
+    assert!(told.status.success() && failed.is_empty(), "{failed:#?}");
+    let is_reasoned = |line: &serde_json::Value| line["reason"].is_string() == (line["verdict"] == "n/a");
+    assert!(lines.iter().rev().skip(1).all(is_reasoned), "whatever is not asked says why");
+    for endpoint in ["orders", "bookings"] {
+        assert!(lines.iter().any(|line| line["endpoint"] == endpoint && line["rule"] == "running-many" && line["verdict"] == "pass"));
+    }
+    let passed = lines.last().and_then(|tally| tally["tally"]["passed"].as_u64()).expect("the tally comes last");
+    nevertwice_testkit::conformance::count("http-server", passed);
 }

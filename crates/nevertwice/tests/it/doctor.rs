@@ -149,3 +149,11 @@ fn it_runs_beside_the_server() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("What to do:") && text.trim_end().ends_with("notes"), "{text}");
 }
+
+#[test]
+fn the_least_rights_on_redis_are_printed() {
+    let told = Command::new(env!("CARGO_BIN_EXE_nevertwice")).args(["doctor", "--acl"]).output().expect("the binary starts");
+    let told = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(told.starts_with("ACL SETUSER nevertwice-keys reset on >PASSWORD resetkeys ~nvt:v1:"), "{told}");
+    assert!(told.contains("-@all") && told.contains("+evalsha") && told.lines().count() == 1, "{told}");
+}

@@ -12,6 +12,7 @@ mod manual;
 mod packaging;
 mod proxy;
 mod proxy_contract;
+mod publish;
 mod ran;
 mod reports;
 mod serve;

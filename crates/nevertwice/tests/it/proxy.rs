@@ -6,6 +6,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use nevertwice_testkit::postgres::Postgres;
+use nevertwice_testkit::redis::RedisServer;
+
 struct Proxied {
     process: Child,
     address: String,
@@ -139,6 +142,62 @@ fn what_can_not_be_used_is_refused_at_start() {
     }
 }
 
+/// Databases of both kinds, with the folder that goes with one.
+fn databases(server: &Postgres) -> (tempfile::TempDir, [String; 2]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = format!("sqlite:{}", folder.path().join("keys.db").display());
+    (folder, [file, server.new_database()])
+}
+
+#[test]
+fn proxies_that_share_a_database_share_their_keys() {
+    let server = Postgres::start(&[]);
+    let (folder, addresses) = databases(&server);
+    let secret = folder.path().join("secret");
+    for address in &addresses {
+        std::fs::write(&secret, "0123456789abcdef".repeat(4)).expect("it is written");
+        let (upstream, asked) = upstream();
+        let more = ["--store", address, "--secret-file", &secret.display().to_string()];
+        let (one, two) = (Proxied::start_with(&upstream, &more), Proxied::start_with(&upstream, &more));
+        assert!(charge(&one.address, "k").ends_with("charge 1"), "{address}");
+        let again = charge(&two.address, "k");
+        assert!(again.contains("idempotent-replayed: true") && again.ends_with("charge 1"), "{address}: {again}");
+        // Killed, both of them.
+        drop((one, two));
+        let proxied = Proxied::start_with(&upstream, &more);
+        assert!(charge(&proxied.address, "k").ends_with("charge 1"), "{address}");
+        assert!(charge(&proxied.address, "l").ends_with("charge 2"), "{address}");
+        assert_eq!(asked.load(Ordering::SeqCst), 2, "{address}");
+        std::fs::write(&secret, "ffffffffffffffff".repeat(4)).expect("it is written");
+        for (arguments, named) in [(&more[..], "named under another secret"), (&more[..2], "came without `secret_file`")] {
+            let upstream = format!("http://{upstream}");
+            let output =
+                command(&[&["--upstream", &upstream, "--listen", "127.0.0.1:0"], arguments].concat()).output().expect("the binary starts");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(!output.status.success() && said.contains(named), "{address}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_database_that_can_not_be_used_is_told_without_its_password() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let secret = folder.path().join("secret");
+    std::fs::write(&secret, "0123456789abcdef".repeat(4)).expect("it is written");
+    let secret = secret.display().to_string();
+    for (address, code) in [
+        ("postgres://ann:hunter2@127.0.0.1:1/keys", "key_store_unavailable"),
+        ("sqlite:/nowhere/at/all/keys.db", "key_store_unavailable"),
+        ("mysql://ann:hunter2@127.0.0.1/keys", "configuration_invalid"),
+    ] {
+        let output = command(&["--upstream", "http://127.0.0.1:9000", "--store", address, "--secret-file", &secret]).output();
+        let Output { status, stderr, .. } = output.expect("the binary starts");
+        let said = String::from_utf8_lossy(&stderr);
+        assert!(!status.success() && said.contains(code), "{address}: {said}");
+        assert!(!said.contains("hunter2"), "{address}: {said}");
+    }
+}
+
 #[test]
 fn keys_in_a_folder_outlive_a_proxy_that_is_killed() {
     let (upstream, asked) = upstream();
@@ -159,6 +218,46 @@ fn keys_in_a_folder_outlive_a_proxy_that_is_killed() {
 
     std::fs::write(&secret, "ffffffffffffffff".repeat(4)).expect("it is written");
     for (arguments, named) in [(&more[..], "named under another secret"), (&more[..2], "came without `secret_file`")] {
+        let upstream = format!("http://{upstream}");
+        let output =
+            command(&[&["--upstream", &upstream, "--listen", "127.0.0.1:0"], arguments].concat()).output().expect("the binary starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(named), "{said}");
+    }
+}
+
+#[test]
+fn keys_on_redis_are_shared_by_proxies_and_known_to_no_other_secret() {
+    let server = RedisServer::start(&[]);
+    let (upstream, asked) = upstream();
+    let folder = tempfile::tempdir().expect("a folder");
+    let secret = folder.path().join("secret");
+    std::fs::write(&secret, "0123456789abcdef".repeat(4)).expect("it is written");
+    let (url, file) = (server.url(), secret.display().to_string());
+    let more = ["--store", &url, "--secret-file", &file];
+    let (one, other) = (Proxied::start_with(&upstream, &more), Proxied::start_with(&upstream, &more));
+    assert!(charge(&one.address, "k").ends_with("charge 1"));
+    let again = charge(&other.address, "k");
+    assert!(again.contains("idempotent-replayed: true") && again.ends_with("charge 1"), "{again}");
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+    assert!(get(&one.admin, "/metrics").contains("nevertwice_proxy_store_records 1\n"));
+
+    server.ask(&["FLUSHALL"]);
+    let refused = charge(&one.address, "k");
+    assert!(refused.starts_with("HTTP/1.1 503") && refused.contains("key_store_unavailable"), "{refused}");
+    assert_eq!(asked.load(Ordering::SeqCst), 1, "a server that lost its keys lets nothing run again");
+
+    let anew = Proxied::start_with(&upstream, &more);
+    assert!(charge(&anew.address, "k2").ends_with("charge 2"));
+    std::fs::write(&secret, "ffffffffffffffff".repeat(4)).expect("it is written");
+    let nowhere = "redis://127.0.0.1:1";
+    for (arguments, named) in [
+        (&more[..], "named under another secret"),
+        (&more[..2], "came without `secret_file`"),
+        (&["--store", nowhere, "--secret-file", &file][..], "key_store_unavailable"),
+        (&["--store", "http://h", "--secret-file", &file][..], "begins with redis://"),
+        (&["--store", "redis://:hush@h", "--secret-file", &file][..], "seen by everybody"),
+    ] {
         let upstream = format!("http://{upstream}");
         let output =
             command(&[&["--upstream", &upstream, "--listen", "127.0.0.1:0"], arguments].concat()).output().expect("the binary starts");

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use nevertwice_testkit::conformance::count;
+use nevertwice_testkit::redis::RedisServer;
 use tempfile::TempDir;
 
 /// A program that says where it listens, and ends with its owner.
@@ -30,17 +31,21 @@ impl Drop for Listening {
 }
 
 /// The one guarded route, by that profile.
-fn settings(methods: &str, choices: &str) -> String {
+fn settings(store: &str, methods: &str, choices: &str) -> String {
     format!(
-        "trusted_proxies = \"127.0.0.1\"\nidentity = {{ header = {{ principal = \"X-User\" }} }}\n\n\
+        "{store}trusted_proxies = \"127.0.0.1\"\nidentity = {{ header = {{ principal = \"X-User\" }} }}\n\n\
          [[routes]]\npath = \"/echo/{{*rest}}\"\nmethods = {methods}\n{choices}\n"
     )
 }
 
 fn check(profile: &str, methods: &str, choices: &str) {
+    check_on(profile, "", profile, methods, choices);
+}
+
+fn check_on(counted: &str, store: &str, profile: &str, methods: &str, choices: &str) {
     let folder = TempDir::new().expect("a temporary folder");
     let file = folder.path().join("proxy.toml");
-    fs::write(&file, settings(methods, choices)).expect("written");
+    fs::write(&file, settings(store, methods, choices)).expect("written");
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/targets/python_target.py");
     let service = Listening::start(Command::new("python3").arg(script));
     let nevertwice = || Command::new(env!("CARGO_BIN_EXE_nevertwice"));
@@ -53,7 +58,7 @@ fn check(profile: &str, methods: &str, choices: &str) {
     let failed: Vec<_> = lines.iter().filter(|line| line["verdict"] == "fail").collect();
     assert!(told.status.success() && failed.is_empty(), "{failed:#?}");
     let passed = lines.last().and_then(|tally| tally["tally"]["passed"].as_u64()).expect("the tally comes last");
-    count(&format!("http-proxy-{profile}"), passed);
+    count(&format!("http-proxy-{counted}"), passed);
 }
 
 #[test]
@@ -76,4 +81,13 @@ fn the_proxy_keeps_the_contract_with_every_choice_the_other_way_round() {
     let choices = "scope = \"route\"\nanonymous_shares = true\nwait_ms = 30000\nclient_errors_free = true\n\
                    oversize = { spill = 1048576 }\nrefuse_old_keys = true";
     check("choices", r#"["POST", "PATCH"]"#, choices);
+}
+
+#[test]
+fn the_proxy_keeps_the_contract_with_its_keys_on_redis() {
+    let (server, folder) = (RedisServer::start(&[]), TempDir::new().expect("a temporary folder"));
+    let secret = folder.path().join("secret");
+    fs::write(&secret, "0123456789abcdef".repeat(4)).expect("written");
+    let store = format!("store.url = \"{}\"\nsecret_file = \"{}\"\n", server.url(), secret.display());
+    check_on("redis", &store, "ietf", r#"["POST", "PATCH"]"#, "");
 }

@@ -44,6 +44,59 @@ async fn a_guarded_answer_passes_as_it_comes_and_is_kept() {
 }
 
 #[tokio::test]
+async fn a_body_without_a_length_passes_with_every_method() {
+    let upstream = Upstream::start().await;
+    let house = House::before(upstream.address).await;
+    for method in ["GET", "PUT", "DELETE", "OPTIONS"] {
+        let asked =
+            format!("{method} /open/echo HTTP/1.1\r\nhost: shop\r\ntransfer-encoding: chunked\r\n\r\n7\r\n{{\"q\":1}}\r\n0\r\n\r\n");
+        assert_eq!(ask(house.address, asked).await.text(), "{\"q\":1}", "{method}");
+    }
+}
+
+#[tokio::test]
+async fn a_length_beside_a_transfer_coding_shifts_no_answer_behind_it() {
+    for length in ["2", "100"] {
+        let address = raw(move |_, mut stream| async move {
+            head(&mut stream).await;
+            let answer =
+                format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\ntransfer-encoding: chunked\r\n\r\n7\r\nok-EVIL\r\n0\r\n\r\n");
+            let _ = stream.write_all(answer.as_bytes()).await;
+        });
+        let house = House::before(address.await).await;
+        let mut stream = write(house.address, post("/charges", "k", "{}")).await;
+        assert_eq!(answer(&mut stream).await.text(), "ok-EVIL");
+        for _ in 0..2 {
+            stream.write_all(post("/charges", "k", "{}").as_ref()).await.expect("it is taken");
+            let again = answer(&mut stream).await;
+            assert_eq!((again.text(), again.header("content-length"), again.is_replay()), ("ok-EVIL", Some("7"), true));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_is_none_is_refused() {
+    let upstream = Upstream::start().await;
+    let house = House::before(upstream.address).await;
+    for host in ["a b/c", "h,evil", "user@shop"] {
+        let refused = ask(house.address, format!("GET /open/headers HTTP/1.1\r\nhost: {host}\r\n\r\n")).await;
+        assert_eq!((refused.status, refused.code().as_str()), (400, "head_malformed"), "{host}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_of_many_header_lines_passes() {
+    let address = raw(|_, mut stream| async move {
+        head(&mut stream).await;
+        let lines: String = (0..300).map(|number| format!("x-{number}: {number}\r\n")).collect();
+        let _ = stream.write_all(format!("HTTP/1.1 200 OK\r\n{lines}content-length: 2\r\n\r\nok").as_bytes()).await;
+    });
+    let house = House::before(address.await).await;
+    let told = ask(house.address, request("GET", "/open/x", &[], "")).await;
+    assert_eq!((told.text(), told.header("x-299")), ("ok", Some("299")));
+}
+
+#[tokio::test]
 async fn trailers_pass() {
     let address = raw(|_, mut stream| async move {
         let seen = head(&mut stream).await;

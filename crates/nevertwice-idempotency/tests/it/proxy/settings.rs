@@ -61,6 +61,7 @@ client_errors_free = true
 store_5xx = true
 stored_bytes_max = 100
 oversize = { spill = 1000 }
+trailers = "keep"
 streams = false
 not_replayed = ["x-once"]
 store_down = "open"
@@ -83,9 +84,15 @@ async fn nonsense_is_refused_and_named() {
         (format!("{UPSTREAM}requests_max = 0"), "`requests_max`"),
         (format!("{UPSTREAM}tls_key = \"a\""), "`tls_certificate`"),
         (format!("{UPSTREAM}previous_secret_file = \"a\""), "`previous_secret_file`"),
+        (format!("{UPSTREAM}data = \"a\"\n[store]\nurl = \"sqlite:b\""), "both say where keys are kept"),
+        (format!("{UPSTREAM}[store]\npassword_file = \"a\""), "`store.password_file`"),
         (format!("{UPSTREAM}trusted_proxies = \"nobody\""), "neither an address"),
         (format!("{UPSTREAM}identity = {{ header = {{ principal = \"x-user\" }} }}"), "`trusted_proxies` names nobody"),
         (format!("{UPSTREAM}upstream_http = \"2\""), "needs `host = \"upstream\"`"),
+        (format!("{UPSTREAM}data = \"d\"\nstore.url = \"redis://:secret@h\""), "name one of them"),
+        (format!("{UPSTREAM}store.replicas = 1"), "which is not named"),
+        (format!("{UPSTREAM}store.level = \"journaled\""), "which is not named"),
+        (format!("{UPSTREAM}store.replicas_wait_ms = 3000"), "`store.replicas_wait_ms`"),
         (route("methods = []"), "duplicate"),
         (route("preset = \"paypal\""), "paypal"),
         (route("lapse = \"ask\""), "ask"),
@@ -165,5 +172,26 @@ fn the_guide_has_every_setting_and_every_choice() {
             lists.contains(&format!("`{choice}`")) || lists.contains(&format!("\n{choice} = ")),
             "docs/proxy.md does not name {choice}"
         );
+    }
+}
+
+#[tokio::test]
+async fn an_upstream_that_is_the_proxy_itself_is_refused() {
+    let port = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        listener.local_addr().expect("an address").port()
+    };
+    let text = format!("listen = \"127.0.0.1:{port}\"\nupstream = \"http://localhost:{port}\"\n");
+    let config = ProxyConfig::from_toml("proxy.toml", &text).expect("it is well formed");
+    let refused = Proxy::bind(&config, parts()).await.err().expect("it does not start").to_string();
+    assert!(refused.contains("where the proxy itself listens"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_marker_that_means_something_else_is_refused() {
+    for marker in ["Content-Length", "Transfer-Encoding", "Connection", "Date", "Set-Cookie", "Location", "Access-Control-Allow-Origin"] {
+        let routes = format!("{UPSTREAM}[[routes]]\nmethods = [\"POST\"]\npath = \"/a\"\nmarker = \"{marker}\"");
+        let refused = start(&routes).await.expect_err("it does not start");
+        assert!(refused.contains("the marker of a replay is a header that means something else"), "{marker}: {refused}");
     }
 }

@@ -108,7 +108,7 @@ fn a_change_of_a_later_version_is_refused_and_nothing_is_done() {
     let frames: Vec<usize> = (0..bytes.len()).step_by(4_096).filter(|at| bytes[*at..].starts_with(b"nvtJ") && bytes[at + 40] > 0).collect();
     assert_eq!(frames.len(), 4);
     let at = frames[3];
-    bytes[at + 64] = 2;
+    bytes[at + 64] = 3;
     let end = at + 64 + u32::from_le_bytes(bytes[at + 44..at + 48].try_into().unwrap()) as usize;
     let crc = crc32c(&[&bytes[at..at + 60], &bytes[at + 64..end]].concat());
     bytes[at + 60..at + 64].copy_from_slice(&crc.to_le_bytes());
@@ -119,7 +119,7 @@ fn a_change_of_a_later_version_is_refused_and_nothing_is_done() {
     let calls = storage.calls();
     let refused = Steps::open(&storage, T0, &options()).map(|_| ()).unwrap_err();
     assert_eq!(refused.code(), ErrorCode::DataTooNew, "{refused}");
-    assert!(refused.to_string().contains("a record of a key has version 2"), "{refused}");
+    assert!(refused.to_string().contains("a record of a key has version 3"), "{refused}");
     assert_eq!(storage.calls(), calls);
 }
 

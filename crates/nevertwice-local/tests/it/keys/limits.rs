@@ -1,7 +1,7 @@
 //! What is bounded, and that nobody who holds a claim is left alone at a bound.
 
-use nevertwice_api::{AnswerBytes, Health, KeyStore, KeyStoreFailure, Levels};
-use nevertwice_core::keys::{CompleteKey, Completion, OwnerId, RegisterKey, RenewLease};
+use nevertwice_api::{AnswerBytes, Health, KeyStore, KeyStoreFailure, Levels, PrincipalMark, Registered, ShareBounds};
+use nevertwice_core::keys::{CompleteKey, Completion, OwnerId, RegisterKey, Registration, RenewLease};
 use nevertwice_local::journal::{JournalOptions, is_segment};
 use nevertwice_local::storage::Storage;
 use nevertwice_local::{KeyStoreOptions, is_answers};
@@ -63,7 +63,7 @@ fn on_a_full_disk_every_claim_can_still_be_ended() {
 #[test]
 fn answers_are_bounded_by_their_files_and_files_go_with_their_last_answer() {
     let storage = MemoryStorage::new(3);
-    let options = KeyStoreOptions { bodies_bytes_max: 16_384, ..options() };
+    let options = KeyStoreOptions { answers_bytes_max: 16_384, ..options() };
     let mut steps = Steps::open(&storage, T0, &options).unwrap();
     let files = || storage.list().unwrap().into_iter().filter(|name| is_answers(name)).count();
     for round in 0..3_i64 {
@@ -164,4 +164,34 @@ fn an_answer_at_decided_says_that_it_is_not_safe_yet() {
     assert!(steps.store.write());
     let told = look(&mut safe).expect("it is safe now").unwrap();
     assert!(told.reply.is_err() && told.levels == Levels::reached(Level::Journaled), "{told:?}");
+}
+
+#[test]
+fn what_a_principal_holds_is_known_after_a_restart_from_snapshot_and_journal() {
+    let (ann, bob) = (PrincipalMark(9), PrincipalMark(10));
+    let of_one = ShareBounds { records_max: 2, answers_bytes_max: 1_000 };
+    let options = KeyStoreOptions { of_one, ..options() };
+    let storage = MemoryStorage::new(1);
+    let claim = |steps: &mut Steps, principal, key| {
+        let told = steps.ask(|store| store.register_for(principal, id(key), register(key), Levels::NONE));
+        told.map(|told| match told.reply {
+            Ok(Registered { registration: Registration::Fresh(lease), .. }) => lease.generation,
+            other => panic!("{other:?}"),
+        })
+    };
+    let mut steps = Steps::open(&storage, T0, &options).unwrap();
+    let first = claim(&mut steps, ann, 1).unwrap();
+    steps.complete(1, 1, first, &answer(1, 600)).unwrap().reply.unwrap();
+    let mut made = steps.store.front().snapshot();
+    assert!(steps.store.snapshot());
+    look(&mut made).unwrap().unwrap();
+    let second = claim(&mut steps, ann, 2).unwrap();
+    drop(steps);
+    storage.kill();
+    let mut steps = Steps::open(&storage, T0, &options).unwrap();
+    assert!(steps.report.snapshot.is_some() && steps.report.changes > 0, "{:?}", steps.report);
+    assert_eq!(claim(&mut steps, ann, 3), Err(KeyStoreFailure::PrincipalFull));
+    assert_eq!(steps.complete(2, 2, second, &answer(2, 400)).map(|told| told.reply), Err(KeyStoreFailure::PrincipalFull));
+    claim(&mut steps, bob, 4).unwrap();
+    steps.stop();
 }

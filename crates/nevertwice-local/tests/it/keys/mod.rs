@@ -3,6 +3,7 @@
 #[cfg(feature = "stepped")]
 mod clock;
 mod conformance;
+mod copies;
 #[cfg(feature = "stepped")]
 mod crash;
 #[cfg(feature = "stepped")]

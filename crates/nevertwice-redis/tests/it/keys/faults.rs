@@ -141,11 +141,18 @@ async fn a_replica_that_stands_still_lets_nothing_be_told_as_replicated() {
     assert!(told.levels.contains(Level::Replicated) && !told.levels.contains(Level::Journaled));
     replica.pause();
     assert_eq!(claim(&store, 2, 2).await, Err(KeyStoreFailure::OutcomeUnknown));
-    assert_eq!(claim(&store, 1, 1).await, Err(KeyStoreFailure::OutcomeUnknown), "what was told before is not told again without it");
+    for key in [1, 3] {
+        let told = claim(&store, key, 1).await;
+        assert_eq!(told, Err(KeyStoreFailure::Unavailable), "nothing more is decided, nor told again, without it");
+    }
+    assert_eq!(store.inspect(id(3)).await, Ok(None));
     replica.resume();
     let told = claim(&store, 2, 2).await.unwrap();
-    assert!(matches!(told.reply.unwrap().registration, Registration::Resumed(_)), "its claim stands");
     assert!(told.levels.contains(Level::Replicated));
+    let Registration::Resumed(claimed) = told.reply.unwrap().registration else { panic!("its claim does not stand") };
+    primary.ask(&["CONFIG", "SET", "maxmemory", "1"]);
+    let told = complete(&store, 2, 2, claimed.generation, "done").await.unwrap();
+    assert!(told.reply == Ok(Completion::Kept) && told.levels.contains(Level::Replicated), "it is confirmed without memory, too");
 }
 
 #[tokio::test]

@@ -4,4 +4,5 @@ mod acl;
 mod conformance;
 mod faults;
 mod relay;
+mod rules;
 mod support;

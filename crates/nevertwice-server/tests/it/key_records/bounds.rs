@@ -33,7 +33,11 @@ async fn a_lease_is_as_long_as_is_asked_for_within_its_bounds() {
 
 #[tokio::test]
 async fn a_full_store_refuses_new_keys_and_forgets_none() {
-    let house = House::configured(|config| config.keys_records_max = 3).await;
+    let house = House::configured(|config| {
+        config.keys_records_max = 3;
+        config.keys_records_per_principal_max = 9;
+    })
+    .await;
     let register = |number: u64| with(registration(1), json!({"key": format!("k{number}")}));
     for number in 0..3 {
         house.on_keys("register", register(number)).await;
@@ -47,10 +51,27 @@ async fn a_full_store_refuses_new_keys_and_forgets_none() {
 }
 
 #[tokio::test]
+async fn one_principal_at_its_bound_is_refused_and_others_go_on() {
+    let house = House::configured(|config| config.keys_records_per_principal_max = 2).await;
+    let register = |number: u64| with(registration(1), json!({"key": format!("k{number}")}));
+    for number in 0..2 {
+        house.on_keys("register", register(number)).await;
+    }
+    let answer = house.ask_keys("register", register(2)).await;
+    assert_eq!((answer.status, answer.code().as_str()), (503, "keys_full"));
+    assert!(answer.text.contains("This principal holds as many keys"), "{}", answer.text);
+    assert_eq!(house.metric("nevertwice_key_principal_refusals_total").await, 1.0);
+    assert_eq!(house.metric("nevertwice_key_store_refusals_total").await, 0.0, "the store is not full");
+    let other = house.send(call("register", &register(2)).without("principal").header("principal", "bob")).await;
+    assert_eq!(other.json()["registration"], "fresh");
+}
+
+#[tokio::test]
 async fn an_answer_that_is_too_large_is_refused_and_can_become_a_tombstone() {
     let house = House::configured(|config| {
         config.keys_answer_bytes_max = 1_000;
-        config.keys_bodies_bytes_max = 1_500;
+        config.keys_answers_bytes_max = 1_500;
+        config.keys_answers_bytes_per_principal_max = 9_999;
     })
     .await;
     let generation = house.claim(1).await;

@@ -17,7 +17,7 @@ async fn a_key_is_claimed_worked_on_answered_and_repeated() {
     assert_eq!(
         claimed,
         json!({"registration": "fresh", "owner": owner(1), "generation": generation, "lease_expires_at": START_MS + LEASE_MS,
-            "at_ms": START_MS, "levels": ["decided"]})
+            "taken_over": false, "at_ms": START_MS, "levels": ["decided"]})
     );
     // Another attempt has to wait for what is left of the lease.
     house.later(1_500);
@@ -94,6 +94,9 @@ async fn an_owner_that_was_replaced_changes_nothing() {
     assert_eq!((lapsed.status, lapsed.code().as_str()), (503, "outcome_unknown"));
     let taken = house.on_keys("register", with(registration(2), json!({"lapse": "rerun"}))).await;
     assert_eq!((&taken["registration"], taken["generation"].as_i64()), (&json!("taken_over"), first.as_i64().map(|first| first + 1)));
+    // Whose reply was lost hears that it resumes, and also that somebody may have begun before.
+    let resumed = house.on_keys("register", with(registration(2), json!({"lapse": "rerun"}))).await;
+    assert_eq!((&resumed["registration"], &resumed["taken_over"]), (&json!("resumed"), &json!(true)));
     let before = house.inspect("key=k").await.json();
     let claim = json!({"key": "k", "owner": owner(1), "generation": first});
     for (verb, body) in [("complete", completion(1, &first, created())), ("renew", claim.clone()), ("release", claim)] {

@@ -3,6 +3,7 @@
 mod answers;
 mod bounds;
 mod calls;
+mod changing;
 mod guard;
 mod local;
 mod operators;

@@ -98,7 +98,7 @@ impl KeyStore for Troubled {
 async fn troubled(change: impl FnOnce(&mut Plan)) -> (House, Arc<AtomicU8>) {
     let trouble = Arc::new(AtomicU8::new(FINE));
     let store = Arc::new(Troubled { store: MemoryStore::default(), trouble: Arc::clone(&trouble) });
-    let mut plan = Plan { keys: Some(KeyParts { store, secret: [3; 32] }), ..Plan::default() };
+    let mut plan = Plan { keys: Some(KeyParts { store, secret: [3; 32], previous_secret: None, copied: None }), ..Plan::default() };
     change(&mut plan);
     (House::with(plan).await, trouble)
 }

@@ -68,7 +68,7 @@ impl Secrets {
     }
 
     fn plan(&self) -> Plan {
-        let keys = KeyParts { store: Arc::new(MemoryStore::default()), secret: KEYS };
+        let keys = KeyParts { store: Arc::new(MemoryStore::default()), secret: KEYS, previous_secret: None, copied: None };
         let mut plan = Plan { person_secret: PERSON, keys: Some(keys), ..Plan::default() };
         plan.config.operator_key = Some(Secret::new(OPERATOR));
         plan.config.service_key = Some(Secret::new(SERVICE));
