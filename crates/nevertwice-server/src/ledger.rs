@@ -17,6 +17,9 @@ use tokio::sync::watch;
 use crate::config::Config;
 use crate::error::StartError;
 
+/// How much longer than a statement may run its reply is waited for, in milliseconds.
+const REPLY_MS_MORE: u64 = 5_000;
+
 /// A ledger that follows a local backend, until it is told to stop.
 pub struct LocalLedger {
     backend: Arc<dyn Backend>,
@@ -40,7 +43,11 @@ impl LocalLedger {
         let (sender, opened) = mpsc::channel();
         let runtime = runtime()?;
         let writer_now = Arc::clone(&now);
-        let writer_options = WriterOptions { is_awaited: is_default, ..WriterOptions::default() };
+        let writer_options = WriterOptions {
+            is_awaited: is_default,
+            reply_ms: config.ledger_statement_ms.saturating_add(REPLY_MS_MORE),
+            ..WriterOptions::default()
+        };
         let shown = address.to_string();
         // A thread of its own: what the database does to it is nobody else's wait.
         let work = move || {
@@ -100,6 +107,34 @@ pub fn migrate_ledger(config: &Config) -> Result<String, StartError> {
     };
     let opened = runtime()?.block_on(open(&address, &options(config)));
     opened.map(|_| address.to_string()).map_err(|failure| unusable(&address.to_string(), &failure))
+}
+
+/// Looks whether a start could use the ledger that the configuration names, and tells what was found; none if it names none. It changes
+/// nothing, and blocks.
+#[must_use]
+pub fn check_ledger(config: &Config) -> Option<Result<String, StartError>> {
+    let address = match address(config) {
+        Ok(address) => address?,
+        Err(error) => return Some(Err(error)),
+    };
+    if address.missing_file().is_some() {
+        return Some(Ok(format!("{address} is not there yet")));
+    }
+    let look = async {
+        let database = Database::open(&address, &options(config)).await?;
+        let tables = database.check_tables().await;
+        database.close().await;
+        tables
+    };
+    let found = match runtime() {
+        Ok(runtime) => runtime.block_on(look),
+        Err(error) => return Some(Err(error)),
+    };
+    Some(match found {
+        Ok(()) => Ok(format!("{address} can be used, and its tables are of this version")),
+        Err(DatabaseFailure::NotMigrated { .. }) => Ok(format!("{address} can be used, and the next start makes its tables")),
+        Err(failure) => Err(unusable(&address.to_string(), &failure)),
+    })
 }
 
 async fn open(address: &Address, options: &DatabaseOptions) -> Result<Database, DatabaseFailure> {

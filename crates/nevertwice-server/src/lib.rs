@@ -80,7 +80,7 @@ pub use explain::{Known, explain};
 pub use in_process::{InProcess, Sweeper};
 pub use key_records::{KEYS_NOTE, KeyParts, LocalKeys, SharedKeysSecret};
 #[cfg(feature = "ledger")]
-pub use ledger::{LocalLedger, migrate_ledger};
+pub use ledger::{LocalLedger, check_ledger, migrate_ledger};
 pub use limits::SteadyClock;
 pub use local::{open_local, open_standby};
 pub use machine::{DiskSpace, Machine, Readings, ThisMachine};

@@ -226,9 +226,9 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
+        // A held process does not hear.
+        self.go_on();
         if let Some(mut child) = self.child.take() {
-            // A held process does not hear.
-            signal("CONT", &[child.id()]);
             signal("QUIT", &[child.id()]);
             drop(child.wait());
         }

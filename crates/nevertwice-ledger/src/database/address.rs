@@ -1,7 +1,7 @@
 //! Where a database is.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use sqlx::postgres::PgConnectOptions;
@@ -60,6 +60,15 @@ impl Address {
         let (authority, after) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         let user = authority.rsplit_once('@').map(|(user, _)| user);
         user.is_some_and(|user| user.contains(':')) || after.contains("password=")
+    }
+
+    /// The file that the database would lie in and that is not there yet.
+    #[must_use]
+    pub fn missing_file(&self) -> Option<&Path> {
+        match &self.0 {
+            Place::Sqlite(path) if !path.exists() => Some(path),
+            Place::Sqlite(_) | Place::Postgres(_) => None,
+        }
     }
 
     /// The same with that password, which came from a file or from the environment. A SQLite file has none.

@@ -31,6 +31,9 @@ pub struct WriterOptions {
     pub batch_bytes_max: usize,
     /// For how long a writer that is not heard of keeps others out, in milliseconds.
     pub lease_ms: i64,
+    /// How long the database may take for one thing before its reply counts as lost, in milliseconds. Longer than it lets a statement
+    /// run, so that it speaks first if it can.
+    pub reply_ms: u64,
     /// Whether "yes" waits for the ledger. Then a key that is remembered already stops its shard, for nobody was told of the entry;
     /// otherwise the entry is stored and counted as doubled.
     pub is_awaited: bool,
@@ -38,7 +41,7 @@ pub struct WriterOptions {
 
 impl Default for WriterOptions {
     fn default() -> WriterOptions {
-        WriterOptions { batch_bytes_max: 1 << 20, lease_ms: 10_000, is_awaited: false }
+        WriterOptions { batch_bytes_max: 1 << 20, lease_ms: 10_000, reply_ms: 35_000, is_awaited: false }
     }
 }
 
@@ -123,15 +126,22 @@ impl LedgerWriter {
             }
             pause = (pause * 2).min(PAUSE_MAX);
         }
-        if let Err(failure) = self.database.give_back_leases(&self.id).await {
+        if let Err(failure) = self.reply(self.database.give_back_leases(&self.id)).await {
             tracing::warn!(%failure, "the leases of the ledger were not given back; they end by themselves");
         }
     }
 
     async fn follow(&mut self, stop: &mut watch::Receiver<bool>) -> Result<(), Hitch> {
         let mut reader = self.begin().await?;
-        let renew_every = Duration::from_millis(u64::try_from(self.options.lease_ms / 3).unwrap_or(1));
+        let renew_ms = self.options.lease_ms / 3;
+        let renew_every = Duration::from_millis(u64::try_from(renew_ms).unwrap_or(1));
+        let mut renewed_at = (self.now)();
         loop {
+            // Shards without entries keep their leases too, however much comes of the others.
+            if (self.now)().saturating_sub(renewed_at) >= renew_ms {
+                renewed_at = (self.now)();
+                self.reply(self.database.renew_leases(&self.id, self.lease_end())).await?;
+            }
             let entries = reader.read(self.options.batch_bytes_max)?;
             if !entries.is_empty() {
                 self.write(&entries, &mut *reader).await?;
@@ -144,16 +154,14 @@ impl LedgerWriter {
             tokio::select! {
                 more = reader.more() => more?,
                 () = told_to_stop(stop) => {}
-                () = sleep(renew_every) => {
-                    self.database.renew_leases(&self.id, self.lease_end()).await?;
-                }
+                () = sleep(renew_every) => {}
             }
         }
     }
 
     /// Opens the source where the ledger's mark of it is. If that holds, so does what the ledger has of its shards.
     async fn begin(&mut self) -> Result<Box<dyn EntryReader>, Hitch> {
-        let Some(mark) = self.database.mark_of(&self.id).await? else {
+        let Some(mark) = self.reply(self.database.mark_of(&self.id)).await? else {
             return Ok(self.source.open(None)?);
         };
         let mut reader = match self.source.open(Some(&mark)) {
@@ -164,7 +172,7 @@ impl LedgerWriter {
             }
             Err(failure) => return Err(failure.into()),
         };
-        for shard in self.database.shards_of(&self.id).await? {
+        for shard in self.reply(self.database.shards_of(&self.id)).await? {
             if let Some(fence) = self.fence(&shard).await? {
                 self.watermarks.reach(&shard, fence.last, i64::MIN);
             }
@@ -222,12 +230,12 @@ impl LedgerWriter {
                 && rows.len() == left.len()
                 && !self.known.values().any(|known| matches!(known, Known::Stopped));
             match self.insert(&mut rows, is_all.then(|| reader.mark())).await {
-                Ok(()) => {
+                Ok(is_marked) => {
                     for ShardRows { shard, entries: written, .. } in &rows {
                         let written = written.len();
                         left.entry(shard).and_modify(|entries| drop(entries.drain(..written)));
                     }
-                    if is_all {
+                    if is_marked {
                         reader.let_go();
                     }
                 }
@@ -241,15 +249,16 @@ impl LedgerWriter {
         Ok(())
     }
 
-    /// Writes rows in one unit of work, after dealing with keys that came twice.
-    async fn insert(&mut self, rows: &mut Vec<ShardRows<'_>>, mark: Option<String>) -> Result<(), DatabaseFailure> {
+    /// Writes rows in one unit of work, after dealing with keys that came twice; what is left of them is written then. Says whether the
+    /// mark was moved with them.
+    async fn insert(&mut self, rows: &mut Vec<ShardRows<'_>>, mark: Option<String>) -> Result<bool, DatabaseFailure> {
         let mut mark = mark;
         while !rows.is_empty() {
             let source = mark.as_deref().map(|mark| (self.id.as_str(), mark));
-            match self.database.insert(rows, self.lease_end(), source).await? {
+            match self.reply(self.database.insert(rows, self.lease_end(), source)).await? {
                 Inserted::All => {
                     self.is_written(rows);
-                    return Ok(());
+                    return Ok(mark.is_some());
                 }
                 Inserted::Fenced(shard) => {
                     self.known.remove(&shard);
@@ -258,7 +267,11 @@ impl LedgerWriter {
                 }
                 Inserted::Doubled(shard) => {
                     let Some(at) = rows.iter().position(|rows| *rows.shard == shard) else { continue };
-                    let doubles = self.database.doubles_among(&shard, &rows[at].entries).await?;
+                    let doubles = self.reply(self.database.doubles_among(&shard, &rows[at].entries)).await?;
+                    if doubles.is_empty() {
+                        let what = format!("a key of {shard} is remembered, and then is not");
+                        return Err(DatabaseFailure::Busy { what });
+                    }
                     if self.options.is_awaited {
                         mark = None;
                         self.cut_before(&mut rows[at], &doubles).await;
@@ -272,7 +285,7 @@ impl LedgerWriter {
                 }
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     fn is_written(&mut self, rows: &[ShardRows<'_>]) {
@@ -305,7 +318,7 @@ impl LedgerWriter {
             Some(Known::Stopped) => return Ok(None),
             None => {}
         }
-        match self.database.take_fence(shard, &self.id, (self.now)(), self.lease_end()).await? {
+        match self.reply(self.database.take_fence(shard, &self.id, (self.now)(), self.lease_end())).await? {
             Taken::Ours(fence) => {
                 self.known.insert(shard.clone(), Known::Writing(fence));
                 Ok(Some(fence))
@@ -325,7 +338,7 @@ impl LedgerWriter {
         entries: &mut Vec<&SourceEntry>,
     ) -> Result<Option<String>, DatabaseFailure> {
         while let Some(first) = entries.first().copied().filter(|entry| entry.head.position.seq <= last.seq) {
-            let known = self.database.entries_after(shard, first.head.position.seq - 1, COMPARED_MAX).await?;
+            let known = self.reply(self.database.entries_after(shard, first.head.position.seq - 1, COMPARED_MAX)).await?;
             let compared = entries.iter().zip(&known).take_while(|(entry, known)| entry.head.position.seq == known.position.seq);
             let (mut same, mut reached, mut at_ms) = (0, Position::default(), i64::MIN);
             for (entry, known) in compared {
@@ -348,10 +361,16 @@ impl LedgerWriter {
         tracing::error!(%shard, why, "the ledger takes nothing more of this shard");
         self.watermarks.stop(shard, why);
         if let Some(Known::Writing(fence)) = self.known.insert(shard.clone(), Known::Stopped)
-            && let Err(failure) = self.database.note_stopped(shard, fence.number, why).await
+            && let Err(failure) = self.reply(self.database.note_stopped(shard, fence.number, why)).await
         {
             tracing::warn!(%shard, %failure, "that was not noted in the ledger");
         }
+    }
+
+    /// Does not wait for ever: a server that is held, or behind a cable that was cut, says nothing at all.
+    async fn reply<T>(&self, asked: impl Future<Output = Result<T, DatabaseFailure>>) -> Result<T, DatabaseFailure> {
+        let lost = || DatabaseFailure::Lost { what: format!("nothing came within {} ms", self.options.reply_ms) };
+        timeout(Duration::from_millis(self.options.reply_ms), asked).await.unwrap_or_else(|_| Err(lost()))
     }
 
     fn is_stopped(&self, shard: &ShardId) -> bool {

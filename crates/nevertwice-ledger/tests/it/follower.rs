@@ -263,6 +263,7 @@ async fn a_writer_that_was_overtaken_is_fenced_off() {
         second.until_at(Position { epoch: 2, seq: entries[5].position.seq }).await;
         one.push(&entries[5..]);
         first.until(|status| status.failures > 0).await;
+        assert_eq!(one.let_go(), 5, "{}: what it could not write is kept", scratch.name);
         let held = positions(&database, &entries).await;
         assert_eq!(held.last(), Some(&Position { epoch: 2, seq: entries[5].position.seq }), "{}", scratch.name);
         second.end().await;
@@ -270,6 +271,28 @@ async fn a_writer_that_was_overtaken_is_fenced_off() {
         assert!(first.until_stopped().await.stopped.expect("it has stopped").contains("another entry"), "{}", scratch.name);
         first.end().await;
     }
+}
+
+/// A server that does not answer at all, as behind a cable that was cut.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn postgres_that_stands_still_is_given_up_and_asked_again() {
+    let server = Postgres::start(&[("fsync", "off")]);
+    let address = server.new_database().parse().expect("an address");
+    let options = nevertwice_ledger::DatabaseOptions { connect_ms: 500, ..crate::support::QUICK };
+    let database = Database::open(&address, &options).await.expect("it opens");
+    database.migrate().await.expect("its tables are made");
+    let (script, entries) = (Script::new("place"), history(10, 200));
+    let running = Running::start(&database, &script, WriterOptions { reply_ms: 500, ..WriterOptions::default() });
+    script.push(&entries[..100]);
+    running.until_at(last(&entries[..100])).await;
+    server.hold();
+    script.push(&entries[100..]);
+    let status = running.until(|status| status.failures > 1).await;
+    assert!(status.trouble.is_some() && status.shards[0].watermark == last(&entries[..100]), "{status:?}");
+    server.go_on();
+    running.until_at(last(&entries)).await;
+    running.end().await;
+    assert_eq!(positions(&database, &entries).await, positions_of(&entries));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,5 +1,6 @@
 //! A source of entries that a test writes itself, and entries for it.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use nevertwice_api::encoding::{decode_entry_head, encode_entry};
@@ -14,11 +15,17 @@ pub(crate) struct Script {
     id: String,
     entries: Arc<Mutex<Vec<SourceEntry>>>,
     length: Arc<watch::Sender<usize>>,
+    let_go: Arc<AtomicUsize>,
 }
 
 impl Script {
     pub(crate) fn new(id: &str) -> Script {
-        Script { id: id.to_owned(), entries: Arc::default(), length: Arc::new(watch::Sender::new(0)) }
+        Script { id: id.to_owned(), entries: Arc::default(), length: Arc::new(watch::Sender::new(0)), let_go: Arc::default() }
+    }
+
+    /// How many entries its follower needs no more.
+    pub(crate) fn let_go(&self) -> usize {
+        self.let_go.load(Ordering::SeqCst)
     }
 
     pub(crate) fn push<'a>(&self, entries: impl IntoIterator<Item = &'a Entry>) {
@@ -57,13 +64,14 @@ struct ScriptReader {
 impl EntryReader for ScriptReader {
     fn read(&mut self, bytes_max: usize) -> Result<Vec<SourceEntry>, SourceFailure> {
         let all = self.script.entries.lock().expect("nobody panics with it");
-        let mut bytes = 0;
-        let is_within = |entry: &&SourceEntry| {
-            let fits = bytes < bytes_max;
+        let (mut read, mut bytes) = (Vec::new(), 0);
+        for entry in &all[self.at..] {
+            if bytes >= bytes_max {
+                break;
+            }
             bytes += entry.bytes.len();
-            fits
-        };
-        let read: Vec<SourceEntry> = all[self.at..].iter().take_while(is_within_mut(is_within)).cloned().collect();
+            read.push(entry.clone());
+        }
         self.at += read.len();
         Ok(read)
     }
@@ -77,11 +85,9 @@ impl EntryReader for ScriptReader {
         self.at.to_string()
     }
 
-    fn let_go(&mut self) {}
-}
-
-fn is_within_mut<'a>(mut is_within: impl FnMut(&&'a SourceEntry) -> bool) -> impl FnMut(&&'a SourceEntry) -> bool {
-    move |entry| is_within(entry)
+    fn let_go(&mut self) {
+        self.script.let_go.store(self.at, Ordering::SeqCst);
+    }
 }
 
 /// Entries of one market, as the core makes them, from its opening on.

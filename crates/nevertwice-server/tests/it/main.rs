@@ -18,6 +18,8 @@ mod house;
 mod jwt;
 mod key_records;
 mod keys;
+#[cfg(feature = "ledger")]
+mod ledger;
 mod limits;
 mod markets;
 mod ops;

@@ -8,7 +8,7 @@ use clap::Args;
 use nevertwice_local::clock::{Clock as _, SystemClock};
 
 use super::finding::Diagnosis;
-use super::{clock, configuration, credentials, disk, filesystem, folder, limits, memory, proxy, tls, traces};
+use super::{clock, configuration, credentials, disk, filesystem, folder, ledger, limits, memory, proxy, tls, traces};
 use crate::output::report;
 use crate::serve;
 
@@ -61,6 +61,7 @@ impl DoctorArgs {
         findings.extend(credentials::look(&config, now_ms));
         findings.extend(tls::look(&config, now_ms));
         findings.extend(traces::look(&config));
+        findings.extend(ledger::look(&config));
         // What is not there yet would be made below the nearest folder that is.
         let data = config.data.clone();
         let place = nearest(&data);

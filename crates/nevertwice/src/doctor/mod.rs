@@ -11,6 +11,7 @@ mod disk;
 mod filesystem;
 mod finding;
 mod folder;
+mod ledger;
 mod limits;
 mod memory;
 mod permissions;

@@ -7,6 +7,7 @@ mod doctor;
 mod https;
 mod key;
 mod key_record;
+mod ledger;
 mod manual;
 mod packaging;
 mod proxy;
