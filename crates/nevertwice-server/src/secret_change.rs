@@ -33,10 +33,9 @@ impl fmt::Display for SecretChangeError {
                 f,
                 "Keys are remembered under the secret before this one until {until_ms} (milliseconds since 1970), and without it their retries would run again; name it until then"
             ),
-            Self::Malformed => write!(
-                f,
-                "{CHANGE} is damaged: name the previous secret for one retention; once that is over, remove the file"
-            ),
+            Self::Malformed => {
+                write!(f, "{CHANGE} is damaged: name the previous secret for one retention; once that is over, remove the file")
+            }
             Self::Unusable(error) => write!(f, "{CHANGE} can't be used: {error}"),
         }
     }

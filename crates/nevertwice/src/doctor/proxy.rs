@@ -4,9 +4,9 @@ use std::net::{TcpStream, ToSocketAddrs as _};
 use std::path::Path;
 use std::time::Duration;
 
-use nevertwice_local::clock::{Clock as _, SystemClock};
 use nevertwice_api::{Level, Levels};
 use nevertwice_idempotency::proxy::{IdentityConfig, ProxyConfig, ProxyError, StoreDownChoice, UpstreamUrl};
+use nevertwice_local::clock::{Clock as _, SystemClock};
 use nevertwice_server::config::Config;
 
 use super::finding::{Finding, Grade};
