@@ -11,6 +11,8 @@ CREATE TABLE nevertwice_shards (
     last_seq BIGINT NOT NULL,
     -- For how long a key is remembered after its entry, in milliseconds; 0 before the first.
     retention_ms BIGINT NOT NULL,
+    -- The place that decided the last entry; none before the first.
+    source TEXT,
     -- Who writes: the id of the place that decides.
     writer TEXT NOT NULL,
     -- Until when nobody else may, in milliseconds since 1970.

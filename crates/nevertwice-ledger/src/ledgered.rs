@@ -76,12 +76,11 @@ impl Waits {
     }
 }
 
-/// The set without `ledgered`, which the backend below does not know, and with what a writer needs.
+/// What the backend below is asked for by whoever waits for the ledger: what a writer needs. The level contains `replicated`, which asks
+/// nobody for replicas.
 fn below(levels: Levels) -> Levels {
-    levels
-        .iter()
-        .filter(|level| *level != Level::Ledgered)
-        .fold(Levels::reached(Level::Journaled), |all, level| all.and(Levels::reached(level)))
+    let journaled = Levels::reached(Level::Journaled);
+    if levels.contains(Level::Ledgered) { journaled } else { levels.and(journaled) }
 }
 
 impl Backend for Ledgered {

@@ -90,10 +90,10 @@ impl Database {
         Ok(())
     }
 
-    /// The shards that a writer wrote last.
-    pub(crate) async fn shards_of(&self, writer: &str) -> Result<Vec<ShardId>, DatabaseFailure> {
-        const SHARDS: &str = "SELECT shard FROM nevertwice_shards WHERE writer = $1 ORDER BY shard";
-        let names: Vec<String> = on_both!(self, pool => sqlx::query_scalar(SHARDS).bind(writer).fetch_all(pool).await?);
+    /// The shards whose last entry that place has decided. Who took a fence and wrote nothing does not count.
+    pub(crate) async fn shards_of(&self, source: &str) -> Result<Vec<ShardId>, DatabaseFailure> {
+        const SHARDS: &str = "SELECT shard FROM nevertwice_shards WHERE source = $1 ORDER BY shard";
+        let names: Vec<String> = on_both!(self, pool => sqlx::query_scalar(SHARDS).bind(source).fetch_all(pool).await?);
         let shard = |name: String| name.parse().map_err(|_| DatabaseFailure::OtherSchema { what: format!("a shard is called `{name}`") });
         names.into_iter().map(shard).collect()
     }

@@ -47,7 +47,7 @@ pub(crate) enum Inserted {
     Doubled(ShardId),
 }
 
-const MOVE: &str = "UPDATE nevertwice_shards SET epoch = $3, last_seq = $4, retention_ms = $5, lease_expires_at = $6 \
+const MOVE: &str = "UPDATE nevertwice_shards SET epoch = $3, last_seq = $4, retention_ms = $5, lease_expires_at = $6, source = $9 \
                     WHERE shard = $1 AND fence = $2 AND epoch = $7 AND last_seq = $8";
 const MARK: &str = "INSERT INTO nevertwice_sources (source, mark) VALUES ($1, $2) ON CONFLICT (source) DO UPDATE SET mark = EXCLUDED.mark";
 const DOUBLE: &str = "INSERT INTO nevertwice_doubles (shard, seq, epoch, first_seq, first_epoch, at_ms) VALUES ($1, $2, $3, $4, $5, $6)";
@@ -62,23 +62,24 @@ const PG_INTENTS: &str = "INSERT INTO nevertwice_intents AS kept (shard, princip
                           WHERE kept.expires_at <= EXCLUDED.expires_at - $8";
 
 impl Database {
-    /// Writes the rows of all these shards, moves their fences and the mark of their source, or does nothing.
+    /// Writes the rows of all these shards, which that place has decided, moves their fences and its mark, or does nothing.
     pub(crate) async fn insert(
         &self,
         rows: &[ShardRows<'_>],
+        source: &str,
         expires_at: i64,
-        mark: Option<(&str, &str)>,
+        mark: Option<&str>,
     ) -> Result<Inserted, DatabaseFailure> {
         match self {
             Database::Postgres { pool } => {
                 let mut unit = pool.begin().await?;
                 for shard in rows {
-                    if let Some(refused) = insert_postgres(&mut unit, shard, expires_at).await? {
+                    if let Some(refused) = insert_postgres(&mut unit, shard, source, expires_at).await? {
                         unit.rollback().await?;
                         return Ok(refused);
                     }
                 }
-                if let Some((source, mark)) = mark {
+                if let Some(mark) = mark {
                     sqlx::query(MARK).bind(source).bind(mark).execute(&mut *unit).await?;
                 }
                 unit.commit().await?;
@@ -86,12 +87,12 @@ impl Database {
             Database::Sqlite { write, .. } => {
                 let mut unit = write.begin_with("BEGIN IMMEDIATE").await?;
                 for shard in rows {
-                    if let Some(refused) = insert_sqlite(&mut unit, shard, expires_at).await? {
+                    if let Some(refused) = insert_sqlite(&mut unit, shard, source, expires_at).await? {
                         unit.rollback().await?;
                         return Ok(refused);
                     }
                 }
-                if let Some((source, mark)) = mark {
+                if let Some(mark) = mark {
                     sqlx::query(MARK).bind(source).bind(mark).execute(&mut *unit).await?;
                 }
                 unit.commit().await?;
@@ -101,7 +102,12 @@ impl Database {
     }
 }
 
-async fn insert_postgres(connection: &mut PgConnection, rows: &ShardRows<'_>, expires_at: i64) -> Result<Option<Inserted>, sqlx::Error> {
+async fn insert_postgres(
+    connection: &mut PgConnection,
+    rows: &ShardRows<'_>,
+    source: &str,
+    expires_at: i64,
+) -> Result<Option<Inserted>, sqlx::Error> {
     let shard = rows.shard.to_string();
     let (last, before) = (rows.last(), rows.fence.last);
     let moved = sqlx::query(MOVE)
@@ -113,6 +119,7 @@ async fn insert_postgres(connection: &mut PgConnection, rows: &ShardRows<'_>, ex
         .bind(expires_at)
         .bind(i64::from(before.epoch))
         .bind(column(before.seq))
+        .bind(source)
         .execute(&mut *connection)
         .await?;
     if moved.rows_affected() != 1 {
@@ -157,7 +164,12 @@ async fn insert_postgres(connection: &mut PgConnection, rows: &ShardRows<'_>, ex
     Ok(None)
 }
 
-async fn insert_sqlite(connection: &mut SqliteConnection, rows: &ShardRows<'_>, expires_at: i64) -> Result<Option<Inserted>, sqlx::Error> {
+async fn insert_sqlite(
+    connection: &mut SqliteConnection,
+    rows: &ShardRows<'_>,
+    source: &str,
+    expires_at: i64,
+) -> Result<Option<Inserted>, sqlx::Error> {
     let shard = rows.shard.to_string();
     let (last, before) = (rows.last(), rows.fence.last);
     let moved = sqlx::query(MOVE)
@@ -169,6 +181,7 @@ async fn insert_sqlite(connection: &mut SqliteConnection, rows: &ShardRows<'_>, 
         .bind(expires_at)
         .bind(i64::from(before.epoch))
         .bind(column(before.seq))
+        .bind(source)
         .execute(&mut *connection)
         .await?;
     if moved.rows_affected() != 1 {

@@ -254,8 +254,7 @@ impl LedgerWriter {
     async fn insert(&mut self, rows: &mut Vec<ShardRows<'_>>, mark: Option<String>) -> Result<bool, DatabaseFailure> {
         let mut mark = mark;
         while !rows.is_empty() {
-            let source = mark.as_deref().map(|mark| (self.id.as_str(), mark));
-            match self.reply(self.database.insert(rows, self.lease_end(), source)).await? {
+            match self.reply(self.database.insert(rows, &self.id, self.lease_end(), mark.as_deref())).await? {
                 Inserted::All => {
                     self.is_written(rows);
                     return Ok(mark.is_some());

@@ -245,6 +245,29 @@ async fn who_holds_the_lease_keeps_another_place_out_until_it_ends() {
     }
 }
 
+/// A place that took the fence and wrote nothing leaves the first one what it had: after a restart that is known at once.
+#[tokio::test]
+async fn who_comes_in_between_and_is_refused_takes_nothing_from_the_first() {
+    for scratch in Scratch::both() {
+        let (database, entries) = (scratch.open().await, history(11, 10));
+        let (one, two) = (Script::new("one"), Script::new("two"));
+        one.push(&entries);
+        let first = Running::start(&database, &one, WriterOptions::default());
+        first.until_at(last(&entries)).await;
+        first.end().await;
+        let mut other = entries[0].clone();
+        other.at_ms += 1;
+        two.push([&other]);
+        let second = Running::start(&database, &two, WriterOptions::default());
+        second.until_stopped().await;
+        second.end().await;
+        // Nothing new comes, and yet it knows where it is.
+        let first = Running::start(&database, &one, WriterOptions::default());
+        first.until_at(last(&entries)).await;
+        first.end().await;
+    }
+}
+
 /// One that was stopped and goes on when its lease is over writes nothing any more.
 #[tokio::test]
 async fn a_writer_that_was_overtaken_is_fenced_off() {
