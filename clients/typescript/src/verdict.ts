@@ -31,6 +31,7 @@ const NOTHING_DONE = new Set([
   "shutting_down",
   "standby_follows",
   "storage_full",
+  "upstream_unreachable",
 ]);
 /** The refusal that holds for every copy of the request, those that are still on their way included. */
 const EXPIRED = "intent_expired";

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use nevertwice_core::{Command, Decision, Position, Query, Rejection, ShardId, StateHash, View};
 
-use crate::{BackendStatus, ErrorCode, History, Level, Levels};
+use crate::{BackendStatus, ErrorCode, History, KeyFact, Level, Levels};
 
 /// A future that a trait object can return.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -149,6 +149,12 @@ pub trait Backend: Send + Sync + 'static {
     /// What has happened, for who asks afterwards; none where nobody keeps it.
     fn history(&self) -> Option<Arc<dyn History>> {
         None
+    }
+
+    /// Tells the audit what an operator is about to do to the record of a key. The answer, once that is durable: true; or false where
+    /// nobody keeps an audit.
+    fn record_key(&self, _fact: KeyFact) -> BoxFuture<'static, Result<bool, Failure>> {
+        Box::pin(std::future::ready(Ok(false)))
     }
 
     /// The shards that are open, in the order of their names.

@@ -3,6 +3,8 @@
 use nevertwice_core::fields::{Fields, Malformed, Sink, Source};
 use nevertwice_core::{Entry, IdempotencyKey, Origin, Position, Principal, ShardId};
 
+use crate::key_fact::KeyFact;
+
 /// How many shards one fact names.
 pub const FOLDER_SHARDS_MAX: usize = 256;
 
@@ -13,6 +15,8 @@ pub enum Fact {
     Entry(Box<Entry>),
     /// Something that was done to the folder.
     Folder(Box<FolderFact>),
+    /// An operator's command on the record of a key.
+    Key(Box<KeyFact>),
 }
 
 impl Fact {
@@ -22,6 +26,7 @@ impl Fact {
         match self {
             Self::Entry(entry) => entry.at_ms,
             Self::Folder(fact) => fact.at_ms,
+            Self::Key(fact) => fact.at_ms,
         }
     }
 
@@ -30,7 +35,7 @@ impl Fact {
     pub fn entry(&self) -> Option<&Entry> {
         match self {
             Self::Entry(entry) => Some(entry),
-            Self::Folder(_) => None,
+            Self::Folder(_) | Self::Key(_) => None,
         }
     }
 }

@@ -38,7 +38,7 @@ pub trait History: Send + Sync + 'static {
 /// Which of what operators did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditAsk {
-    /// Of this shard alone, and not of the folder as a whole.
+    /// Of this shard alone, and not of keys or of the folder as a whole.
     pub shard: Option<ShardId>,
     /// From this instant on, in milliseconds since 1970.
     pub from_ms: Option<i64>,

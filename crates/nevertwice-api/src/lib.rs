@@ -27,6 +27,7 @@ mod errors;
 pub mod fingerprint;
 mod folder_fact;
 mod history;
+mod key_fact;
 pub mod key_header;
 mod key_store;
 mod ledger_status;
@@ -45,6 +46,7 @@ pub use folder_fact::{FOLDER_SHARDS_MAX, Fact, FolderAsker, FolderDeed, FolderFa
 pub use history::{
     AUDIT_PAGE_MAX, AuditAsk, AuditCursor, AuditPage, FOUND_MAX, Finding, Found, History, HistoryFailure, LATER_MAX, NotACursor, Sought,
 };
+pub use key_fact::{Foresee, KeyDeed, KeyFact, KeyStanding};
 pub use key_store::{AnswerBytes, HeldKey, KeyReply, KeyStore, KeyStoreFailure, KeyStoreStatus, Registered, Swept};
 pub use ledger_status::{LedgerStatus, LedgerWatch, ShardLag};
 pub use level::{Level, Levels};

@@ -37,6 +37,7 @@ const NOTHING_DONE: &[&str] = &[
     "shutting_down",
     "standby_follows",
     "storage_full",
+    "upstream_unreachable",
 ];
 /// The refusal that holds for every copy of the request, those that are still on their way included.
 const EXPIRED: &str = "intent_expired";

@@ -8,6 +8,7 @@ use crate::targets::ID;
 const BLOCK: usize = 4096;
 const FRAME_HEADER: usize = 64;
 const SNAPSHOT_HEADER: usize = 32;
+const AUDIT_HEADER: usize = 80;
 
 /// Gives every frame of a segment the journal's id, the segment's number, the checksum of the frame before, and its own.
 pub(crate) fn segment(bytes: &mut [u8], number: u64) {
@@ -54,6 +55,34 @@ pub(crate) fn snapshot(bytes: &mut Vec<u8>, batch: u64) {
         }
         records += 1;
         at = at.saturating_add(4).saturating_add(length as usize);
+    }
+}
+
+/// Gives the manifest of a backup the right checksum in its last line.
+pub(crate) fn manifest(bytes: &mut Vec<u8>) {
+    let last = bytes.windows(7).rposition(|window| window == b"\ncheck ");
+    let body = last.map_or(bytes.len(), |at| at + 1);
+    bytes.truncate(body);
+    let crc = crc32c::crc32c(bytes);
+    bytes.extend_from_slice(format!("check {crc:08x}\n").as_bytes());
+}
+
+/// Gives every frame of a file of the audit the journal's id, the file's number, the checksums of its payload and of the frame before,
+/// and its own.
+pub(crate) fn audit(bytes: &mut [u8], number: u64) {
+    let (mut before, mut at) = (0, 0);
+    while let Some(header) = bytes.get(at..at + AUDIT_HEADER) {
+        let length = word(header, 60) as usize;
+        let end = at.saturating_add(AUDIT_HEADER).saturating_add(length);
+        let Some(frame) = bytes.get_mut(at..end).filter(|frame| frame.starts_with(b"nvtA")) else { return };
+        let (head, payload) = frame.split_at_mut(AUDIT_HEADER);
+        head[8..16].copy_from_slice(&ID.0.to_le_bytes());
+        head[16..24].copy_from_slice(&number.to_le_bytes());
+        head[64..68].copy_from_slice(&crc32c::crc32c(payload).to_le_bytes());
+        head[68..72].copy_from_slice(&u32::to_le_bytes(before));
+        before = crc32c::crc32c(&head[..76]);
+        head[76..80].copy_from_slice(&before.to_le_bytes());
+        at = end.next_multiple_of(BLOCK);
     }
 }
 

@@ -43,6 +43,11 @@ pub const TARGETS: &[Target] = &[
     Target { name: "snapshot", run: targets::snapshot::run, mutations: 4_000, words: &["nvtS"] },
     Target { name: "key_change", run: targets::key_change::run, mutations: 40_000, words: &[] },
     Target { name: "marker", run: targets::marker::run, mutations: 40_000, words: targets::marker::WORDS },
+    Target { name: "manifest", run: targets::manifest::run, mutations: 10_000, words: targets::manifest::WORDS },
+    Target { name: "following", run: targets::following::run, mutations: 40_000, words: targets::following::WORDS },
+    Target { name: "note", run: targets::note::run, mutations: 40_000, words: targets::note::WORDS },
+    Target { name: "audit", run: targets::audit::run, mutations: 400, words: &["nvtA"] },
+    Target { name: "answers", run: targets::answers::run, mutations: 400, words: &[] },
     Target { name: "headers", run: targets::headers::run, mutations: 40_000, words: targets::headers::WORDS },
     Target { name: "body", run: targets::body::run, mutations: 60_000, words: targets::body::WORDS },
     Target { name: "fingerprint", run: targets::fingerprint::run, mutations: 40_000, words: targets::body::WORDS },
@@ -54,6 +59,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "query", run: targets::query::run, mutations: 40_000, words: targets::query::WORDS },
     Target { name: "key_header", run: targets::key_header::run, mutations: 60_000, words: targets::key_header::WORDS },
     Target { name: "header_lines", run: targets::header_lines::run, mutations: 40_000, words: &[] },
+    Target { name: "traceparent", run: targets::traceparent::run, mutations: 60_000, words: targets::traceparent::WORDS },
+    Target { name: "proxy", run: targets::proxy::run, mutations: 10_000, words: targets::proxy::WORDS },
     Target { name: "multipart", run: targets::multipart::run, mutations: 40_000, words: targets::multipart::WORDS },
 ];
 

@@ -1,7 +1,7 @@
 //! What an answer of the handler says about its effect.
 
 use http::HeaderMap;
-use http::header::{HeaderName, RETRY_AFTER};
+use http::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use http::response::Parts;
 
 use crate::{Policy, grpc};
@@ -32,14 +32,13 @@ pub(crate) enum Seen<'a> {
 
 /// Reads what is said, takes the header off, and else goes by the status; of gRPC, by its own.
 pub(crate) fn of_answer(head: &mut Parts, seen: Seen<'_>, policy: &Policy) -> Effect {
-    let said = head.headers.remove(&EFFECT);
+    let said = said_of(&head.headers);
+    head.headers.remove(&EFFECT);
     if let Some(effect) = head.extensions.remove::<Effect>() {
         return effect;
     }
-    match said.as_ref().map(|value| value.as_bytes()) {
-        Some(b"none") => return Effect::Nothing,
-        Some(b"done") => return Effect::Kept,
-        _ => {}
+    if let Some(effect) = said {
+        return effect;
     }
     if let Seen::End(trailers) = seen
         && head.status == 200
@@ -58,6 +57,18 @@ pub(crate) fn of_answer(head: &mut Parts, seen: Seen<'_>, policy: &Policy) -> Ef
     }
 }
 
+/// What the header says. Lines that contradict each other say that nobody knows.
+fn said_of(headers: &HeaderMap) -> Option<Effect> {
+    let word = |value: &HeaderValue| match value.as_bytes() {
+        b"none" => Some(Effect::Nothing),
+        b"done" => Some(Effect::Kept),
+        _ => None,
+    };
+    let mut said = headers.get_all(&EFFECT).iter().filter_map(word);
+    let first = said.next()?;
+    Some(if said.all(|other| other == first) { first } else { Effect::Unknown })
+}
+
 /// By the status of a call of gRPC, each as the status of HTTP that means the same.
 fn of_call(status: Option<u32>, policy: &Policy) -> Effect {
     match status {
@@ -71,5 +82,27 @@ fn of_call(status: Option<u32>, policy: &Policy) -> Effect {
         Some(_) if policy.store_5xx => Effect::Kept,
         // It broke off before it said how it ended.
         Some(_) | None => Effect::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_contradict_each_other_are_nobodys_word() {
+        let said = |lines: &[&'static str]| {
+            said_of(&lines.iter().map(|line| (EFFECT.clone(), HeaderValue::from_static(line))).collect::<HeaderMap>())
+        };
+        for (lines, effect) in [
+            (&[][..], None),
+            (&["odd"], None),
+            (&["none"], Some(Effect::Nothing)),
+            (&["done", "done"], Some(Effect::Kept)),
+            (&["none", "done"], Some(Effect::Unknown)),
+            (&["done", "none"], Some(Effect::Unknown)),
+        ] {
+            assert_eq!(said(lines), effect, "{lines:?}");
+        }
     }
 }

@@ -22,6 +22,7 @@ use crate::answer::{Refusal, replay};
 use crate::body::KeysBody;
 use crate::claim::{Changed, Claimed, Claims};
 use crate::detached::{Begun, Detached};
+use crate::effect::EFFECT;
 use crate::flights::{Entry, Flight};
 use crate::gather::{Gather, gather_in_time};
 use crate::heartbeat::Heartbeats;
@@ -89,12 +90,15 @@ impl<RB: Send + 'static, E: Send + 'static> Future for KeysFuture<RB, E> {
     }
 }
 
-/// Lets a request through, unguarded.
+/// Lets a request through, unguarded. What the handler says about a key is meant for nobody then, and taken off.
 pub(crate) async fn passed<S, B, RB>(request: Request<B>, mut service: S) -> Answered<RB, S::Error>
 where
     S: Service<Request<B>, Response = Response<RB>>,
 {
-    service.call(request).await.map(|response| response.map(KeysBody::passed))
+    service.call(request).await.map(|mut response| {
+        response.headers_mut().remove(&EFFECT);
+        response.map(KeysBody::passed)
+    })
 }
 
 /// Answers a request of a guarded route. From the claim on it goes on whoever hangs up; until then nothing has been asked for.

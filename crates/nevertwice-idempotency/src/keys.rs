@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use nevertwice_api::{BoxFuture, ErrorCode, KeyStore, KeyStoreFailure, PrincipalMark};
+use nevertwice_api::{BoxFuture, ErrorCode, KeyStore, KeyStoreFailure, Levels, PrincipalMark};
 use nevertwice_core::keys::OwnerId;
 use siphasher::sip::SipHasher24;
 use tokio::time::Instant;
@@ -106,14 +106,7 @@ impl Keys {
     /// # Errors
     /// If a policy is nonsense, a level is not offered, or the secret is missing.
     pub fn new(store: Arc<dyn KeyStore>, secrets: Option<Secrets>, routes: Routes) -> Result<Self, KeysError> {
-        for route in &routes.0 {
-            if let Some(what) = route.policy.fault() {
-                return Err(KeysError::Policy { pattern: route.pattern.clone(), what });
-            }
-            if !store.offers().contains_all(route.policy.levels) {
-                return Err(KeysError::LevelUnavailable { pattern: route.pattern.clone() });
-            }
-        }
+        check_policies(&routes, store.offers())?;
         if secrets.is_none() && store.outlives_process() {
             return Err(KeysError::SecretMissing);
         }
@@ -225,6 +218,19 @@ impl Keys {
         }
         answer
     }
+}
+
+/// Whether the routes can be guarded with a store of these levels.
+pub(crate) fn check_policies(routes: &Routes, offers: Levels) -> Result<(), KeysError> {
+    for route in &routes.0 {
+        if let Some(what) = route.policy.fault() {
+            return Err(KeysError::Policy { pattern: route.pattern.clone(), what });
+        }
+        if !offers.contains_all(route.policy.levels) {
+            return Err(KeysError::LevelUnavailable { pattern: route.pattern.clone() });
+        }
+    }
+    Ok(())
 }
 
 fn random() -> Result<[u8; 32], KeysError> {

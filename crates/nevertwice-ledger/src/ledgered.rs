@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nevertwice_api::{Answer, Backend, BackendStatus, BoxFuture, Failure, History, Level, Levels, Reading, Request};
+use nevertwice_api::{Answer, Backend, BackendStatus, BoxFuture, Failure, History, KeyFact, Level, Levels, Reading, Request};
 use nevertwice_core::{Decision, Position, Query, ShardId, StateHash};
 use tokio::time::timeout;
 
@@ -114,6 +114,10 @@ impl Backend for Ledgered {
             }
             Ok(answer)
         })
+    }
+
+    fn record_key(&self, fact: KeyFact) -> BoxFuture<'static, Result<bool, Failure>> {
+        self.inner.record_key(fact)
     }
 
     fn read(&self, shard: ShardId, query: Query, level: Option<Level>) -> BoxFuture<'static, Result<Reading, Failure>> {

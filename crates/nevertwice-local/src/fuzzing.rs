@@ -4,11 +4,13 @@
 use nevertwice_api::PrincipalMark;
 use nevertwice_core::keys::{KeyId, KeyRecord};
 
+use crate::backup::Manifest;
 use crate::error::OpenError;
 use crate::folder::{self, JournalId};
 use crate::journal;
 pub use crate::keys::CHANGE_BYTES;
 use crate::keys::{BadChange, Change, Kept, Place};
+use crate::standby::Following;
 
 /// What the file `format` says.
 pub fn marker(bytes: &[u8]) -> Result<JournalId, OpenError> {
@@ -77,4 +79,20 @@ pub fn write_key_change(principal: PrincipalMark, id: KeyId, record: KeyRecord, 
 #[must_use]
 pub fn write_swept(at_ms: i64) -> [u8; CHANGE_BYTES] {
     Change::Swept(at_ms).encode()
+}
+
+/// What the manifest of a backup says. The error says what is wrong with it, after "its file".
+pub fn manifest(bytes: &[u8]) -> Result<Manifest, String> {
+    Manifest::parse(bytes)
+}
+
+/// The manifest's file.
+#[must_use]
+pub fn write_manifest(manifest: &Manifest) -> String {
+    manifest.text()
+}
+
+/// What the file of a standby says, as it is written.
+pub fn following(bytes: &[u8]) -> Result<String, OpenError> {
+    Following::parse(bytes).map(|following| following.text())
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use nevertwice_api::encoding::{DecodeError, decode_entry};
+use nevertwice_api::encoding::{DecodeError, KEY_FACT_VERSION, decode_entry, encode_key_fact};
 use nevertwice_api::{AuditAsk, AuditPage, Fact, Finding, HistoryFailure, Sought};
 use nevertwice_core::{Entry, State};
 
-use crate::audit::{Trail, TrailFault};
+use crate::audit::{Facts, Trail, TrailFault};
 use crate::backup::{BackupReader, is_backup};
 use crate::chance::{SystemChance, draw_seed};
 use crate::error::{Damage, OpenError};
@@ -17,7 +17,7 @@ use crate::journal::{Floor, Frame, FrameRef, Recovery};
 use crate::restore::{RestoreReport, read_trail, restore};
 use crate::snapshot::{self, Verified};
 use crate::standby;
-use crate::states::{States, entries_of};
+use crate::states::{Items, States, entries_of};
 use crate::storage::Storage;
 
 /// A folder, opened for reading.
@@ -82,12 +82,8 @@ impl Inspection {
     /// # Errors
     /// If one cannot be read, or a later version wrote it.
     pub fn snapshots(&self) -> Result<Vec<NamedSnapshot>, OpenError> {
-        let batches = snapshot::list(self.storage.as_ref())?;
-        let checked = batches.into_iter().map(|batch| {
-            let verified = snapshot::verify(self.storage.as_ref(), self.id, batch)?;
-            Ok((snapshot::snapshot_name(batch), verified))
-        });
-        checked.collect()
+        let verified = snapshot::verify_all(self.storage.as_ref(), self.id)?;
+        Ok(verified.into_iter().map(|(batch, verified)| (snapshot::snapshot_name(batch), verified)).collect())
     }
 
     /// Hands out all batches in order, until the end, the first damage (which is returned), or until `take` says `false`.
@@ -174,7 +170,13 @@ impl Inspection {
             return Ok(faults);
         }
         let mut missing = BTreeSet::new();
+        let mut keys_missing = BTreeSet::new();
         recovery.replay(0, |frame| {
+            if frame.batch <= trail.cursor() {
+                let mut keys = Facts::default();
+                keys.push_no_entries(frame.payload, frame.batch);
+                keys_missing.extend(Items(keys.payload()).flatten().filter(|bytes| is_key(bytes)).map(<[u8]>::to_vec));
+            }
             let copied = entries_of(frame.payload).flatten().take_while(|_| frame.batch <= trail.cursor());
             let entries = copied.filter_map(|bytes| decode_entry(bytes).ok()).filter(Entry::is_operators);
             missing.extend(entries.map(|entry| (entry.shard, entry.position)));
@@ -189,8 +191,16 @@ impl Inspection {
                     return Ok(faults);
                 }
             };
-            for entry in page.facts.iter().filter_map(Fact::entry) {
-                missing.remove(&(entry.shard.clone(), entry.position));
+            for fact in &page.facts {
+                match fact {
+                    Fact::Entry(entry) => drop(missing.remove(&(entry.shard.clone(), entry.position))),
+                    Fact::Key(fact) => {
+                        let mut bytes = Vec::new();
+                        encode_key_fact(fact, &mut bytes);
+                        keys_missing.remove(&bytes);
+                    }
+                    Fact::Folder(_) => {}
+                }
             }
             match page.next {
                 Some(next) => asked.cursor = Some(next),
@@ -199,6 +209,10 @@ impl Inspection {
         }
         let told = |(shard, position)| format!("what an operator did in {shard} at {position} is in the journal and not in the audit");
         faults.extend(missing.into_iter().map(told));
+        if !keys_missing.is_empty() {
+            let count = keys_missing.len();
+            faults.push(format!("{count} of the things that operators did to keys are in the journal and not in the audit"));
+        }
         Ok(faults)
     }
 
@@ -259,4 +273,8 @@ impl Inspection {
         let floor = newest.map_or(Floor::default(), |verified| verified.floor);
         Recovery::inspect(Arc::clone(&self.storage), self.id, floor)
     }
+}
+
+fn is_key(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&KEY_FACT_VERSION)
 }

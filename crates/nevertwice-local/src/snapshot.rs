@@ -190,6 +190,25 @@ pub fn newest(storage: &dyn Storage, id: JournalId) -> Result<(Option<Verified>,
     Ok((None, bad))
 }
 
+/// A snapshot's batch, and what it holds or why it does not count.
+pub type Checked = (u64, Result<Verified, String>);
+
+/// Reads all of them, the newest first.
+///
+/// # Errors
+/// If one cannot be read, or a later version wrote it.
+pub fn verify_all(storage: &dyn Storage, id: JournalId) -> Result<Vec<Checked>, OpenError> {
+    list(storage)?.into_iter().map(|batch| Ok((batch, verify(storage, id, batch)?))).collect()
+}
+
+/// Those that count, the newest last.
+///
+/// # Errors
+/// If one cannot be read, or a later version wrote it.
+pub(crate) fn good(storage: &dyn Storage, id: JournalId) -> Result<Vec<Verified>, OpenError> {
+    Ok(verify_all(storage, id)?.into_iter().rev().filter_map(|(_, verified)| verified.ok()).collect())
+}
+
 /// Reads the snapshot after `batch` whole. The inner error says why it does not count.
 ///
 /// # Errors

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use nevertwice_api::encoding::{DecodeError, decode_fact, decode_record, encode_entry, encode_folder_fact, encode_record, is_folder_fact};
+use nevertwice_api::encoding::{DecodeError, decode_fact, decode_record, encode_entry, encode_folder_fact, encode_record, is_no_entry};
 use nevertwice_api::{Fact, FolderFact};
 use nevertwice_core::{Entry, Record, ShardId, State};
 
@@ -108,7 +108,7 @@ impl States {
                 Err(error) => return Err(damage(format!("batch {}, entry {items}: {error}", frame.batch)).into()),
             };
             items += 1;
-            // What was done to the folder changes no state.
+            // What was done to the folder or to a key changes no state.
             let Fact::Entry(entry) = fact else { continue };
             let state = match self.shards.get_mut(&entry.shard) {
                 Some(state) => state,
@@ -151,12 +151,12 @@ pub(crate) fn folder_payload(fact: &FolderFact) -> Vec<u8> {
     payload
 }
 
-/// The bytes of a payload's entries. What was done to the folder is none of them.
+/// The bytes of a payload's entries. What was done to the folder or to a key is none of them.
 pub(crate) fn entries_of(payload: &[u8]) -> impl Iterator<Item = Result<&[u8], &'static str>> {
-    Items(payload).filter(|bytes| !bytes.is_ok_and(is_folder_fact))
+    Items(payload).filter(|bytes| !bytes.is_ok_and(is_no_entry))
 }
 
-/// The bytes of all that is in a payload: entries, and what was done to the folder.
+/// The bytes of all that is in a payload: entries, and what was done to the folder and to keys.
 pub(crate) struct Items<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Iterator for Items<'a> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use redis::{Cmd, ServerErrorKind};
+use redis::{Cmd, ServerError, ServerErrorKind};
 
 use crate::link::Reply;
 use crate::script::{Call, Script};
@@ -53,6 +53,17 @@ impl Runner {
     #[must_use]
     pub const fn link(&self) -> &Arc<Link> {
         &self.link
+    }
+
+    /// Loads scripts. Commands that are sent together keep their order as long as the server knows all scripts or none of theirs.
+    ///
+    /// # Errors
+    ///
+    /// As [`Link::send`]; and what the server says of the first script that it does not take.
+    pub async fn load(&self, scripts: &[&Script]) -> Result<Result<(), ServerError>, LinkFailure> {
+        let loads: Vec<Cmd> = scripts.iter().map(|script| load(script)).collect();
+        let replies = self.link.send(&loads).await?;
+        Ok(replies.into_iter().try_for_each(|reply| reply.map(drop)))
     }
 
     /// Calls one script.

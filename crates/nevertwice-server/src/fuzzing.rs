@@ -4,11 +4,12 @@
 #![allow(clippy::result_large_err, clippy::type_complexity, reason = "what the targets compare is what a client would be shown")]
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use nevertwice_api::wire::Problem;
 use nevertwice_api::{Level, Levels, Request};
-use nevertwice_core::{IdempotencyKey, Name, Position, Principal, ShardId};
+use nevertwice_core::{IdempotencyKey, Name, Position, Principal, ShardId, TraceContext};
 use serde::de::DeserializeOwned;
 
 use crate::access::{self, Caller, CredentialName, Door, Files, KeyRecord, Role, outside_principal};
@@ -18,7 +19,8 @@ use crate::endpoints::batch;
 use crate::error::StartError;
 use crate::peer::Peer;
 use crate::refusal::Refusal;
-use crate::{body, config, intent};
+use crate::trace::Steps;
+use crate::{body, config, intent, person_secret};
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
@@ -56,6 +58,16 @@ impl Headers {
     #[must_use]
     pub fn peer(&self, connected: IpAddr, trusted: &str) -> Option<IpAddr> {
         Some(Peer::of(connected, &self.0, &trusted.parse().ok()?).0)
+    }
+
+    /// The trace that a request is part of, and what names the server's step in the answer.
+    #[must_use]
+    pub fn trace(&self) -> Option<(TraceContext, String)> {
+        let traced = Steps::new().trace(&self.0)?;
+        let mut answer = HeaderMap::new();
+        traced.answer(&mut answer);
+        let step = answer.get("traceresponse").and_then(|value| value.to_str().ok()).unwrap_or_default();
+        Some((traced.caller, step.to_owned()))
     }
 
     /// `Content-Type`.
@@ -115,6 +127,19 @@ pub fn principal(text: &str) -> Result<Principal, Problem> {
 /// A configuration whose file has that text.
 pub fn configuration(toml: &str, sources: &Sources) -> Result<Config, StartError> {
     config::load_from(Some(("nevertwice.toml", toml)), sources)
+}
+
+/// A note that tells with which secret data were made: whether that is this one. An error where nobody can have noted it.
+pub fn note(bytes: &[u8], secret: &[u8; 32]) -> Result<bool, StartError> {
+    let (path, data) = (Path::new("secret"), Path::new("data"));
+    let known = person_secret::FILE.read_note(path, data, bytes)?;
+    Ok(person_secret::FILE.compare(path, "data", secret, &known).is_ok())
+}
+
+/// The note of a secret.
+#[must_use]
+pub fn write_note(secret: &[u8; 32]) -> String {
+    person_secret::FILE.noted(secret)
 }
 
 /// The keys file.

@@ -54,6 +54,7 @@ mod remote;
 mod reply;
 mod router;
 mod routes;
+mod secret_change;
 mod secret_file;
 mod server;
 mod share;
@@ -93,6 +94,8 @@ pub use person_secret::{
 };
 pub use remote::{Interrupt, Poster, Remote, RemoteError, Target};
 pub use routes::{Content, Method, Route, routes};
+pub use secret_change::{SecretChangeError, check_secret_change, note_secret_change};
+pub use secret_file::write_note;
 pub use server::{Bound, Parts, Server};
 pub use telemetry::check_otlp_files;
 pub use tls::{TlsFiles, check_tls_files};

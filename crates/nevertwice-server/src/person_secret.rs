@@ -9,7 +9,7 @@ use crate::secret_file::{self, SecretFile};
 /// What tells in the data folder with which secret its data were made, without telling the secret.
 pub(crate) const CHECK: &str = "person-key.check";
 
-const FILE: SecretFile =
+pub(crate) const FILE: SecretFile =
     SecretFile { name: "person key", setting: "person_key_file", data_setting: "data", word: "person-key", check: CHECK };
 
 /// Reads the secret, or makes one at the first start; only its owner may read it. Where there are data already, another

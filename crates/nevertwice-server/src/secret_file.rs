@@ -78,25 +78,30 @@ impl SecretFile {
     pub(crate) fn inspect_note(&self, path: &Path, data: &Path) -> Result<Noted, StartError> {
         let file = data.join(self.check);
         let known = match std::fs::read(&file) {
-            Ok(known) => String::from_utf8_lossy(&known).into_owned(),
+            Ok(known) => self.read_note(path, data, &known)?,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Noted::Absent),
             Err(error) => return Err(self.refuse(path, format!("can't be compared with {}: {error}", file.display()))),
         };
-        let place = data.display().to_string();
-        if let Some(version) = self.later_version(&known) {
-            return Err(self.too_new(&place, version));
-        }
-        let digits = known.strip_suffix('\n').filter(|digits| digits.len() == 64);
-        let is_well_formed = digits.is_some_and(|digits| digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')));
-        if !is_well_formed {
-            let wrong = format!("can't be compared with {}, which is damaged: it is not 64 hexadecimal digits in one line", file.display());
-            return Err(self.refuse(path, wrong));
-        }
         match File::open(path) {
-            Ok(secret) => self.compare(path, &place, &self.load(path, secret)?, &known).map(|()| Noted::Compared),
+            Ok(secret) => self.compare(path, &data.display().to_string(), &self.load(path, secret)?, &known).map(|()| Noted::Compared),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Noted::NotCompared),
             Err(error) => Err(self.refuse(path, format!("can't be opened: {error}"))),
         }
+    }
+
+    /// The text of a note, if it can be what this version notes.
+    pub(crate) fn read_note(&self, path: &Path, data: &Path, bytes: &[u8]) -> Result<String, StartError> {
+        let known = String::from_utf8_lossy(bytes).into_owned();
+        if let Some(version) = self.later_version(&known) {
+            return Err(self.too_new(&data.display().to_string(), version));
+        }
+        let digits = known.strip_suffix('\n').filter(|digits| digits.len() == 64);
+        if digits.is_some_and(|digits| digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))) {
+            return Ok(known);
+        }
+        let file = data.join(self.check);
+        let wrong = format!("can't be compared with {}, which is damaged: it is not 64 hexadecimal digits in one line", file.display());
+        Err(self.refuse(path, wrong))
     }
 
     /// The same for what is noted elsewhere, in the folder of a server that is copied.
@@ -142,8 +147,8 @@ impl SecretFile {
         }
     }
 
-    /// Writes down in a data folder what [`SecretFile::check`] compares with from then on, unless it is there. It appears whole or
-    /// not at all: a half of it would be taken for another secret's. The folder belongs to this process.
+    /// Writes down in a data folder what [`SecretFile::check`] compares with from then on, unless it is there. The folder belongs to
+    /// this process.
     pub(crate) fn note(&self, path: &Path, data: &Path, secret: &[u8; 32]) -> Result<(), StartError> {
         if data.join(self.check).exists() {
             return Ok(());
@@ -154,22 +159,20 @@ impl SecretFile {
     /// The same, where another secret may be noted: from then on this one counts.
     pub(crate) fn note_anew(&self, path: &Path, data: &Path, secret: &[u8; 32]) -> Result<(), StartError> {
         let file = data.join(self.check);
-        let written = || {
-            if std::fs::read_to_string(&file).is_ok_and(|known| known == self.noted(secret)) {
-                return Ok(());
-            }
-            let new = file.with_extension("tmp");
-            let mut making = File::create(&new)?;
-            making.write_all(self.noted(secret).as_bytes())?;
-            making.sync_all()?;
-            std::fs::rename(&new, &file)?;
-            File::open(data)?.sync_all()
+        let written = || match std::fs::read_to_string(&file) {
+            Ok(known) if known == self.noted(secret) => Ok(()),
+            _ => write_note(data, self.check, &self.noted(secret)),
         };
         written().map_err(|error: std::io::Error| self.refuse(path, format!("can't be noted in {}: {error}", file.display())))
     }
 
-    fn noted(&self, secret: &[u8; 32]) -> String {
-        HEXLOWER_PERMISSIVE.encode(&SaleKey::derive(secret, "").email(self.check)) + "\n"
+    pub(crate) fn noted(&self, secret: &[u8; 32]) -> String {
+        self.mark(secret) + "\n"
+    }
+
+    /// What tells a secret from others without telling it.
+    pub(crate) fn mark(&self, secret: &[u8; 32]) -> String {
+        HEXLOWER_PERMISSIVE.encode(&SaleKey::derive(secret, "").email(self.check))
     }
 
     fn later_version(&self, text: &str) -> Option<u32> {
@@ -225,6 +228,20 @@ impl SecretFile {
             ),
         )
     }
+}
+
+/// Writes down in a folder, under that name, what tells with which secret its data were made. It appears whole or not at all: a half
+/// of it would be taken for another secret's. What was there before is replaced. The folder belongs to this process.
+///
+/// # Errors
+/// If it can't be written.
+pub fn write_note(folder: &Path, name: &str, text: &str) -> std::io::Result<()> {
+    let (file, new) = (folder.join(name), folder.join(name).with_extension("tmp"));
+    let mut making = File::create(&new)?;
+    making.write_all(text.as_bytes())?;
+    making.sync_all()?;
+    std::fs::rename(&new, &file)?;
+    File::open(folder)?.sync_all()
 }
 
 fn has_entries(folder: &Path) -> bool {

@@ -10,6 +10,9 @@ use crate::sparse;
 /// The last version of which there are fixtures.
 pub const LAST: &str = "v0.1.0";
 
+/// Under which name the fixtures of formats are that no release has written yet, and somebody may have.
+pub const FORMATS: &str = "formats";
+
 /// A data folder that a version left, and its states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder {

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Args;
-use nevertwice_api::AuditAsk;
 use nevertwice_api::wire::{AuditFact, AuditPage, Caller};
+use nevertwice_api::{AuditAsk, KeyDeed};
 use nevertwice_core::{Name, ShardId};
 use nevertwice_local::inspect::Inspection;
 use serde_json::{Map, Value};
@@ -120,6 +120,11 @@ impl AuditArgs {
     }
 }
 
+/// Whether a command is about the record of a key of somebody's guard.
+fn is_of_key(command: &str) -> bool {
+    [KeyDeed::Registered, KeyDeed::Completed, KeyDeed::Renewed, KeyDeed::Released].iter().any(|deed| deed.word() == command)
+}
+
 fn line(fact: &AuditFact) -> String {
     let AuditFact { shard, position, at_ms, origin, principal, key, command, about, before, after } = fact;
     let about = about.as_ref().map(|about| format!(" {about}")).unwrap_or_default();
@@ -127,6 +132,7 @@ fn line(fact: &AuditFact) -> String {
     let who = origin.as_ref().map_or_else(|| nobody.to_owned(), who);
     let place = match (shard, position) {
         (Some(shard), Some(position)) => format!("{shard} {position}"),
+        _ if is_of_key(command) => "the record of a key".to_owned(),
         _ => "the folder".to_owned(),
     };
     let intent = match (principal, key) {
@@ -134,7 +140,8 @@ fn line(fact: &AuditFact) -> String {
         _ => String::new(),
     };
     let members = |members: &Map<String, Value>| Value::Object(members.clone()).to_string();
-    let before = before.as_ref().map_or_else(|| "nothing is known".to_owned(), members);
+    let unknown = if is_of_key(command) { "nothing" } else { "nothing is known" };
+    let before = before.as_ref().map_or_else(|| unknown.to_owned(), members);
     format!("{at_ms} {place} {command}{about} by {who}{intent}: before {before}, after {}", members(after))
 }
 

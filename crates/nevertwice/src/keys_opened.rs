@@ -63,7 +63,7 @@ async fn on_redis(config: &Config, address: &str) -> Result<KeyParts, StartError
         )));
     }
     tracing::info!(store = shown, "keys are kept on a server");
-    Ok(KeyParts { store: Arc::new(store), secret, previous_secret })
+    Ok(KeyParts { store: Arc::new(store), secret, previous_secret, copied: None })
 }
 
 fn options(config: &Config) -> RedisKeyOptions {

@@ -44,6 +44,7 @@ NOTHING_DONE = frozenset(
         "shutting_down",
         "standby_follows",
         "storage_full",
+        "upstream_unreachable",
     }
 )
 #: The refusal that holds for every copy of the request, those that are still on their way included.

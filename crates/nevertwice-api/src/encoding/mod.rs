@@ -12,7 +12,7 @@ mod part;
 mod reader;
 mod writer;
 
-pub use fact::{FOLDER_FACT_VERSION, decode_fact, encode_folder_fact, is_folder_fact};
+pub use fact::{FOLDER_FACT_VERSION, KEY_FACT_VERSION, decode_fact, encode_folder_fact, encode_key_fact, is_no_entry};
 pub use layout::{
     DecodeError, ENTRY_BYTES_MAX, ENTRY_VERSION, EntryHead, KEY_RECORD_VERSION, RECORD_VERSION, decode_entry, decode_entry_head,
     decode_key_record, decode_record, encode_entry, encode_key_record, encode_record,

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use crate::folder_fact::{Fact, FolderFact, FolderPlace};
+use crate::key_fact::{KeyFact, KeyStanding};
 use crate::person::reference;
 
 /// `GET /v1/audit`
@@ -28,7 +29,7 @@ pub struct AuditPage {
 /// One thing that an operator did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AuditFact {
-    /// In which market or sale, as `market/NAME` or `sale/NAME`; absent where it was done to the data folder as a whole.
+    /// In which market or sale, as `market/NAME` or `sale/NAME`; absent where it was done to a key, or to the data folder as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<String>,
     /// The entry's position; absent where there is none.
@@ -43,12 +44,12 @@ pub struct AuditFact {
     /// On whose behalf; absent where nobody sent a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
-    /// With which idempotency key; absent where nobody sent a request.
+    /// With which idempotency key, or to which key of somebody's guard; absent where nobody sent a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// Which command.
     pub command: String,
-    /// The instrument, account or booking that it was about; absent where it was about the whole shard.
+    /// The instrument, account or booking that it was about, or the scope of a key; absent where it was about the whole shard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
     /// What was before; null where there was nothing, or where the entry was made before that was kept.
@@ -92,6 +93,7 @@ impl AuditFact {
         match fact {
             Fact::Entry(entry) => Self::of_entry(entry),
             Fact::Folder(fact) => Some(Self::of_folder(fact)),
+            Fact::Key(fact) => Some(Self::of_key(fact)),
         }
     }
 
@@ -134,6 +136,38 @@ impl AuditFact {
             after: members(place(after)),
         }
     }
+
+    fn of_key(fact: &KeyFact) -> Self {
+        let mut after = standing(fact.after).map(members).unwrap_or_default();
+        if let Some(generation) = fact.generation {
+            after.insert("generation".to_owned(), json!(generation));
+        }
+        Self {
+            shard: None,
+            position: None,
+            at_ms: fact.at_ms,
+            origin: Some(Caller::from(&fact.origin)),
+            principal: Some(fact.principal.to_string()),
+            key: Some(fact.key.to_string()),
+            command: fact.deed.word().to_owned(),
+            about: (!fact.scope.is_empty()).then(|| fact.scope.clone()),
+            before: standing(fact.before).map(members),
+            after,
+        }
+    }
+}
+
+/// How the record of a key stood: nothing where there was none.
+fn standing(standing: KeyStanding) -> Option<Value> {
+    Some(match standing {
+        KeyStanding::Absent => return None,
+        KeyStanding::Free => json!({"state": "free"}),
+        KeyStanding::InProgress { lease_ms } => json!({"state": "in_progress", "lease_ms": lease_ms}),
+        KeyStanding::Completed { status, body_bytes, is_tombstone } => {
+            json!({"state": "completed", "status": status, "body_bytes": body_bytes, "is_tombstone": is_tombstone})
+        }
+        KeyStanding::Refused => json!({"refused": true}),
+    })
 }
 
 /// What it was about, what was before, and what is after.

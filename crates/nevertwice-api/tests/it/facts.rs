@@ -1,9 +1,9 @@
 //! What was done to a folder: its bytes mean the same for ever, and are told from those of entries.
 
 use data_encoding::HEXLOWER;
-use nevertwice_api::encoding::{DecodeError, decode_entry, decode_fact, encode_entry, encode_folder_fact};
+use nevertwice_api::encoding::{DecodeError, decode_entry, decode_fact, encode_entry, encode_folder_fact, encode_key_fact};
 use nevertwice_api::wire::AuditFact;
-use nevertwice_api::{FOLDER_SHARDS_MAX, Fact, FolderAsker, FolderDeed, FolderFact, FolderPlace};
+use nevertwice_api::{FOLDER_SHARDS_MAX, Fact, FolderAsker, FolderDeed, FolderFact, FolderPlace, KeyDeed, KeyFact, KeyStanding};
 use nevertwice_core::fields::Malformed;
 use nevertwice_core::{CallerName, CallerRole, IdempotencyKey, Name, Origin, PeerAddress, Position, Principal, ShardId};
 use serde_json::json;
@@ -70,8 +70,8 @@ fn an_entry_is_read_as_what_it_is_and_who_knows_entries_alone_refuses_the_rest_a
     }
     assert!(matches!(decode_entry(&bytes(&promoted())), Err(DecodeError::TooNew { .. })));
     let mut later = bytes(&promoted());
-    later[0] += 1;
-    assert_eq!(decode_fact(&later), Err(DecodeError::TooNew { version: 0x82, known: 0x81 }));
+    later[0] = 0x83;
+    assert_eq!(decode_fact(&later), Err(DecodeError::TooNew { version: 0x83, known: 0x82 }));
 }
 
 #[test]
@@ -86,8 +86,10 @@ fn whatever_is_cut_or_changed_is_refused_or_another_fact() {
         for bit in 0..8 {
             let mut changed = whole.clone();
             changed[at] ^= 1 << bit;
-            if let Ok(Fact::Folder(fact)) = decode_fact(&changed) {
-                assert_eq!(bytes(&fact), changed, "what is read is written as it was");
+            match decode_fact(&changed) {
+                Ok(Fact::Folder(fact)) => assert_eq!(bytes(&fact), changed, "what is read is written as it was"),
+                Ok(Fact::Key(fact)) => assert_eq!(key_bytes(&fact), changed, "what is read is written as it was"),
+                Ok(Fact::Entry(_)) | Err(_) => {}
             }
         }
     }
@@ -115,4 +117,81 @@ fn it_is_shown_with_who_and_what_was_before_and_after() {
     let restored = shown(restored());
     assert_eq!((&restored["command"], &restored["before"]["shards_left_out"]), (&json!("restore_backup"), &json!(7)));
     assert_eq!(restored.get("origin").or(restored.get("key")), None, "nobody sent a request");
+}
+
+fn released() -> KeyFact {
+    KeyFact {
+        deed: KeyDeed::Released,
+        at_ms: 1_790_000_000_000,
+        origin: promoted().asker.expect("somebody asked").origin,
+        principal: Principal::new("ann").expect("a principal"),
+        scope: "POST:/charges".to_owned(),
+        key: IdempotencyKey::new("tap-1").expect("a key"),
+        generation: Some(1_789_999_000_000),
+        before: KeyStanding::InProgress { lease_ms: -1_000 },
+        after: KeyStanding::Free,
+        batch: 7,
+    }
+}
+
+fn key_bytes(fact: &KeyFact) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode_key_fact(fact, &mut bytes);
+    bytes
+}
+
+/// Every deed and every standing, with and without what may be absent.
+fn key_facts() -> Vec<KeyFact> {
+    let completed = |is_tombstone| KeyStanding::Completed { status: 201, body_bytes: 900, is_tombstone };
+    let registered = KeyFact { deed: KeyDeed::Registered, generation: None, before: KeyStanding::Absent, ..released() };
+    vec![
+        released(),
+        KeyFact { after: KeyStanding::InProgress { lease_ms: 60_000 }, scope: String::new(), ..registered },
+        KeyFact { deed: KeyDeed::Completed, after: completed(false), batch: 0, ..released() },
+        KeyFact { deed: KeyDeed::Renewed, before: completed(true), after: KeyStanding::Refused, ..released() },
+    ]
+}
+
+#[test]
+fn what_was_done_to_a_key_is_read_as_it_was_written_and_for_ever() {
+    for fact in key_facts() {
+        let written = key_bytes(&fact);
+        assert_eq!(decode_fact(&written), Ok(Fact::Key(Box::new(fact))));
+        assert!(matches!(decode_entry(&written), Err(DecodeError::TooNew { .. })));
+        for end in 0..written.len() {
+            assert!(decode_fact(&written[..end]).is_err(), "cut at {end}");
+        }
+        for at in 0..written.len() {
+            for bit in 0..8 {
+                let mut changed = written.clone();
+                changed[at] ^= 1 << bit;
+                if let Ok(Fact::Key(fact)) = decode_fact(&changed) {
+                    assert_eq!(key_bytes(&fact), changed, "what is read is written as it was");
+                }
+            }
+        }
+    }
+    assert_eq!(HEXLOWER.encode(&key_bytes(&released())), RELEASED);
+}
+
+const RELEASED: &str = concat!(
+    "8204006c50c4a001000003006f70730101080031302e302e302e39000300616e6e0d00504f53543a2f6368617267657305007461702d3101c02941c4a0010000",
+    "0318fcffffffffffff020700000000000000",
+);
+
+#[test]
+fn what_was_done_to_a_key_is_shown_with_who_and_what_was_before_and_after() {
+    let shown: Vec<_> = key_facts().into_iter().map(|fact| AuditFact::of(&Fact::Key(Box::new(fact))).expect("it is shown")).collect();
+    let origin = json!({"name": "ops", "role": "operator", "address": "10.0.0.9"});
+    assert_eq!(
+        serde_json::to_value(&shown[0]).expect("it is JSON"),
+        json!({"at_ms": 1_790_000_000_000_i64, "origin": origin, "principal": "ann", "key": "tap-1", "command": "release_key",
+            "about": "POST:/charges", "before": {"state": "in_progress", "lease_ms": -1000},
+            "after": {"state": "free", "generation": 1_789_999_000_000_i64}})
+    );
+    let commands: Vec<&str> = shown.iter().map(|fact| fact.command.as_str()).collect();
+    assert_eq!(commands, ["release_key", "register_key", "complete_key", "renew_lease"]);
+    assert_eq!((&shown[1].about, &shown[1].before), (&None, &None));
+    assert_eq!(shown[2].after["is_tombstone"], json!(false));
+    assert_eq!(shown[3].after["refused"], json!(true));
 }

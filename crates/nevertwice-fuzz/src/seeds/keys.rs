@@ -4,7 +4,16 @@ use nevertwice_api::PrincipalMark;
 use nevertwice_core::keys::{BodyKept, KeyAnswer, KeyClaim, KeyCompletion, KeyFreedom, KeyId, KeyRecord, KeyState, OwnerId};
 use nevertwice_local::fuzzing::{write_key_change, write_swept};
 
+use nevertwice_local::storage::Storage as _;
+
 use super::list::Input;
+use crate::targets::answers::FOLDER;
+
+/// The file of answers of a folder of keys, whole.
+pub(super) fn answers() -> Vec<Input> {
+    let (storage, name) = &*FOLDER;
+    vec![("whole".to_owned(), storage.read(name).expect("it is listed"))]
+}
 
 pub(super) fn changes() -> Vec<Input> {
     let (owner, fingerprint) = (OwnerId([2; 32]), [3; 32]);

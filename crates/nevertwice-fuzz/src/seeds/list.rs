@@ -1,6 +1,6 @@
 //! Which target begins with which inputs.
 
-use super::{credentials, journal, key_layer, keys, texts};
+use super::{copies, credentials, journal, key_layer, keys, texts};
 
 /// An input and what it is.
 pub(super) type Input = (String, Vec<u8>);
@@ -18,6 +18,11 @@ pub fn of(target: &str) -> Vec<Input> {
         "folder" => journal::damages(),
         "key_change" => keys::changes(),
         "marker" => texts::markers(),
+        "manifest" => copies::manifests(),
+        "following" => copies::followings(),
+        "note" => texts::notes(),
+        "audit" => copies::audits(),
+        "answers" => keys::answers(),
         "headers" => texts::headers(),
         "body" => texts::bodies(),
         "fingerprint" => texts::json(),
@@ -29,6 +34,8 @@ pub fn of(target: &str) -> Vec<Input> {
         "query" => texts::queries(),
         "key_header" => key_layer::lines(),
         "header_lines" => key_layer::heads(),
+        "traceparent" => texts::traces(),
+        "proxy" => texts::proxies(),
         "multipart" => key_layer::bodies(),
         _ => Vec::new(),
     };

@@ -1,5 +1,6 @@
 //! The first inputs of every target, made from the product itself: real entries, real folders, requests as the docs have them.
 
+mod copies;
 mod credentials;
 pub mod house;
 mod journal;

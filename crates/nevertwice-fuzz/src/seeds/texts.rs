@@ -1,17 +1,22 @@
 //! Texts as clients and operators send them, good and bad.
 
+use std::fs;
+use std::path::Path;
+
 use nevertwice_local::fuzzing::{segment_name, write_marker, write_reach};
 use nevertwice_local::snapshot::snapshot_name;
+use nevertwice_server::fuzzing::write_note;
 
 use super::list::Input;
 use crate::targets::ID;
+use crate::targets::note::SECRET;
 
 pub(super) fn named<const N: usize>(inputs: [(&str, &str); N]) -> Vec<Input> {
     inputs.into_iter().map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec())).collect()
 }
 
 /// With the byte that chooses before each text.
-fn chosen<const N: usize>(inputs: [(&str, u8, &str); N]) -> Vec<Input> {
+pub(super) fn chosen<const N: usize>(inputs: [(&str, u8, &str); N]) -> Vec<Input> {
     inputs.into_iter().map(|(name, choice, text)| (name.to_owned(), [&[choice], text.as_bytes()].concat())).collect()
 }
 
@@ -143,5 +148,49 @@ pub(super) fn queries() -> Vec<Input> {
         ("name-dots", 2, ".."),
         ("principal", 3, "ann@example.com"),
         ("own", 3, "nevertwice"),
+    ])
+}
+
+pub(super) fn notes() -> Vec<Input> {
+    let (right, other) = (write_note(&SECRET), write_note(&[1; 32]));
+    let capitals = right.to_uppercase();
+    named([
+        ("right", right.as_str()),
+        ("other", other.as_str()),
+        ("endless", right.trim_end()),
+        ("capitals", capitals.as_str()),
+        ("newer", "person-key 2\nabc\n"),
+        ("newest", "person-key 4294967295\n"),
+    ])
+}
+
+pub(super) fn traces() -> Vec<Input> {
+    named([
+        ("sampled", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"),
+        ("not-sampled", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"),
+        ("later-version", "cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-what-will-be"),
+        ("no-version", "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"),
+        ("zero-trace", "00-00000000000000000000000000000000-00f067aa0ba902b7-01"),
+        ("zero-parent", "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01"),
+        ("spaced", " \t00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-03"),
+        ("capitals", "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01"),
+    ])
+}
+
+pub(super) fn proxies() -> Vec<Input> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ops/config/proxy.toml");
+    let example = fs::read_to_string(file).expect("the example is there");
+    named([
+        ("example", example.as_str()),
+        ("smallest", "upstream = \"http://127.0.0.1:9000\"\n"),
+        (
+            "choices",
+            "upstream = \"https://shop:9443\"\nhost = \"upstream\"\nupstream_http = \"2\"\n[bodies]\nmemory_bytes_max = 1\n[store]\nfailures_max = 1\n\
+             [[routes]]\nmethods = [\"POST\", \"PATCH\"]\npath = \"/{one}/{*rest}\"\npreset = \"ucp\"\nscope = \"route\"\nquery = { named = [\"page\"] }\n\
+             fingerprint = { json_include = [\"/amount\"], headers = [\"X-Version\"] }\nlapse = \"rerun\"\noversize = { spill = 9000 }\nlevels = [\"journaled\"]\n",
+        ),
+        ("unknown", "upstream = \"http://127.0.0.1:9000\"\nupsteam = 1\n"),
+        ("nonsense", "upstream = \"http://127.0.0.1:9000\"\nwhole_ms = 1\nconnections_max = 0\n"),
+        ("bad-route", "upstream = \"http://127.0.0.1:9000\"\n[[routes]]\nmethods = [\"post\"]\npath = \"no\"\n"),
     ])
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use nevertwice_api::encoding::{decode_entry, decode_fact, is_folder_fact};
+use nevertwice_api::encoding::{decode_entry, decode_fact, is_no_entry};
 use nevertwice_core::model::{Auditor, Workload, WorkloadOptions, audit_records};
 use nevertwice_core::{Entry, Query, ScanCursor, ShardId, State};
 use nevertwice_local::journal::Frame;
@@ -35,7 +35,7 @@ pub fn run(bytes: &[u8]) -> Verdict {
             }
             return Verdict::of(applied);
         }
-        if is_folder_fact(&payload[4..]) {
+        if is_no_entry(&payload[4..]) {
             assert!(decode_fact(&payload[4..]).is_ok(), "what was applied can be read");
             rest = after;
             continue;

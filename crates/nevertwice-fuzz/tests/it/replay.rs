@@ -33,7 +33,7 @@ macro_rules! targets {
     };
 }
 
-targets! { entry record history state segment folder snapshot key_change marker headers body fingerprint batch configuration credential keys_file jwks query key_header header_lines multipart }
+targets! { entry record history state segment folder snapshot key_change marker manifest following note audit answers headers body fingerprint batch configuration credential keys_file jwks query key_header header_lines traceparent proxy multipart }
 
 #[test]
 fn a_run_repeats() {

@@ -12,7 +12,7 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, spawn_blocking};
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::budget::Share;
 use super::gathered::{Gathered, Spilled, next_piece};
@@ -142,9 +142,54 @@ impl Body for SentBody {
     }
 }
 
+/// A body that has to end by an instant, whether or not it has more until then.
+pub(super) struct InTime<B> {
+    body: B,
+    until: Option<(Instant, Pin<Box<Sleep>>)>,
+}
+
+impl<B: Body> InTime<B> {
+    /// No instant: however long it takes.
+    pub(super) fn new(body: B, until: Option<Instant>) -> Self {
+        let until = until.filter(|_| !body.is_end_stream()).map(|until| (until, Box::pin(sleep_until(until))));
+        Self { body, until }
+    }
+}
+
+impl<B> Body for InTime<B>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Into<BoxError>,
+{
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let late = || Poll::Ready(Some(Err("the upstream did not end its answer in time".into())));
+        // Before the body is asked: one that always has more would never let the time be looked at.
+        if self.until.as_ref().is_some_and(|(until, _)| *until <= Instant::now()) && !self.body.is_end_stream() {
+            return late();
+        }
+        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
+            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+        }
+        let Some((_, sleep)) = &mut self.until else { return Poll::Pending };
+        ready!(sleep.as_mut().poll(cx));
+        late()
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
 /// The body of an answer: the upstream's, within its time, or the proxy's own.
 pub(super) enum AnswerBody {
-    Upstream(Incoming, Option<Pin<Box<Sleep>>>),
+    Upstream(InTime<Incoming>),
     Own(Bytes),
 }
 
@@ -154,16 +199,7 @@ impl Body for AnswerBody {
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         match self.get_mut() {
-            Self::Upstream(incoming, deadline) => {
-                if let Poll::Ready(frame) = Pin::new(incoming).poll_frame(cx) {
-                    return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
-                }
-                if let Some(deadline) = deadline {
-                    ready!(deadline.as_mut().poll(cx));
-                    return Poll::Ready(Some(Err("the upstream did not end its answer in time".into())));
-                }
-                Poll::Pending
-            }
+            Self::Upstream(body) => Pin::new(body).poll_frame(cx),
             Self::Own(bytes) if bytes.is_empty() => Poll::Ready(None),
             Self::Own(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
         }
@@ -171,14 +207,14 @@ impl Body for AnswerBody {
 
     fn is_end_stream(&self) -> bool {
         match self {
-            Self::Upstream(incoming, _) => incoming.is_end_stream(),
+            Self::Upstream(body) => body.is_end_stream(),
             Self::Own(bytes) => bytes.is_empty(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Upstream(incoming, _) => incoming.size_hint(),
+            Self::Upstream(body) => body.size_hint(),
             Self::Own(bytes) => SizeHint::with_exact(bytes.len() as u64),
         }
     }
@@ -204,5 +240,45 @@ impl<B: Body + Unpin, H: Unpin> Body for Holding<B, H> {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+
+    /// A body that has a piece whenever it is asked, and counts them.
+    struct AlwaysMore(usize);
+
+    impl Body for AlwaysMore {
+        type Data = Bytes;
+        type Error = BoxError;
+
+        fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+            self.0 += 1;
+            Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"more")))))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_always_has_more_is_too_late_as_well() {
+        let mut body = InTime::new(AlwaysMore(0), Some(Instant::now() + Duration::from_millis(10)));
+        for _ in 0..10 {
+            assert!(body.frame().await.expect("there is more").is_ok());
+        }
+        tokio::time::advance(Duration::from_millis(10)).await;
+        assert!(body.frame().await.expect("it is told").is_err());
+        assert_eq!(body.body.0, 10, "it was not asked again");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_an_instant_a_body_takes_as_long_as_it_takes() {
+        let mut body = InTime::new(AlwaysMore(0), None);
+        tokio::time::advance(Duration::from_secs(1_000_000)).await;
+        assert!(body.frame().await.expect("there is more").is_ok());
     }
 }

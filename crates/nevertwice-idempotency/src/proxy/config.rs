@@ -3,14 +3,16 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use nevertwice_api::{Level, Networks, ShareBounds};
+use nevertwice_api::{Level, Levels, Networks, ShareBounds};
 use serde::Deserialize;
 
+use super::caller::CallerByHeader;
 use super::error::ProxyError;
-use super::routes_config::RouteConfig;
+use super::routes_config::{EVERYTHING, RouteConfig, routes};
 use super::store_url::StoreUrl;
 use super::upstream_url::UpstreamUrl;
-use crate::{MemoryBounds, StoreLimits};
+use crate::keys::check_policies;
+use crate::{MemoryBounds, Policy, StoreLimits};
 
 /// Which `Host` the upstream sees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -189,7 +191,7 @@ pub struct ProxyConfig {
     pub idle_ms: u64,
     /// The most connections to the upstream that are kept without work; 0: none is used twice.
     pub idle_connections_max: usize,
-    /// The most connections of clients; further ones wait.
+    /// The most connections of clients; further ones wait. As many more may have changed to another protocol; a further change is refused.
     pub connections_max: usize,
     /// The most requests that are worked on; further ones are refused.
     pub requests_max: usize,
@@ -266,6 +268,13 @@ impl Default for ProxyConfig {
 }
 
 impl ProxyConfig {
+    /// The longest that a key is remembered, of all routes.
+    #[must_use]
+    pub fn retention_ms_max(&self) -> i64 {
+        let usual = Policy::ietf().retention_ms;
+        self.routes.iter().map(|route| route.retention_ms.unwrap_or(usual)).max().unwrap_or(usual)
+    }
+
     /// Reads settings from TOML. `name` is the file's, for people.
     ///
     /// # Errors
@@ -277,6 +286,24 @@ impl ProxyConfig {
             let line = before.matches('\n').count() + 1;
             ProxyError::configuration(format!("{name}, line {line}: {}", error.message()))
         })
+    }
+
+    /// The patterns of the guarded routes, under which they are observed.
+    #[must_use]
+    pub fn patterns(&self) -> Vec<String> {
+        if self.routes.is_empty() { vec![EVERYTHING.to_owned()] } else { self.routes.iter().map(|route| route.path.clone()).collect() }
+    }
+
+    /// What a start with these settings and a store of those levels would say of its routes. No file is read and nothing is opened.
+    ///
+    /// # Errors
+    /// If the settings have nonsense in them, or a policy does.
+    pub fn preview(&self, offers: Levels) -> Result<Vec<String>, ProxyError> {
+        self.check()?;
+        CallerByHeader::of(&self.identity)?;
+        let (routes, lines) = routes(&self.routes)?;
+        check_policies(&routes, offers).map_err(ProxyError::configuration)?;
+        Ok(lines)
     }
 
     /// Refuses settings that are nonsense, or unsafe together. All that is wrong is named at once.

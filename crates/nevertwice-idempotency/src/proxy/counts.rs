@@ -13,7 +13,7 @@ pub struct ProxyCounts {
     pub timeouts: Count,
     /// Requests whose connection to the upstream was lost.
     pub lost: Count,
-    /// Requests that were refused because as many as may were worked on.
+    /// Requests that were refused because as many as may were worked on, or as many connections as may had changed their protocol.
     pub refused: Count,
     /// Connections whose handshake of TLS failed.
     pub handshake_failures: Count,

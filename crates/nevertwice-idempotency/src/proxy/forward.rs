@@ -18,10 +18,11 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::client::legacy::{Client, Error as ClientError};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use nevertwice_api::ErrorCode;
-use tokio::time::{Instant, sleep, sleep_until, timeout_at};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, sleep, timeout_at};
 use tower_service::Service;
 
-use super::body::{AnswerBody, RequestBody, SentBody};
+use super::body::{AnswerBody, InTime, RequestBody, SentBody};
 use super::config::{HostSeen, ProxyConfig, UpstreamHttp};
 use super::connector::Connector;
 use super::counts::ProxyCounts;
@@ -32,7 +33,7 @@ use super::switch::switch;
 use super::upstream_url::UpstreamUrl;
 use crate::Generation;
 use crate::answer::Refusal;
-use crate::effect::{EFFECT, Effect};
+use crate::effect::Effect;
 
 /// The most header lines of an answer of HTTP/1.1.
 const ANSWER_HEADERS_MAX: usize = 512;
@@ -52,6 +53,8 @@ struct Inner {
     identity: Vec<http::HeaderName>,
     first_byte: Duration,
     whole: Duration,
+    /// Connections that may have changed their protocol at one time.
+    switches: Arc<Semaphore>,
     counts: Arc<ProxyCounts>,
 }
 
@@ -80,6 +83,7 @@ impl Forward {
             identity,
             first_byte: Duration::from_millis(config.first_byte_ms),
             whole: Duration::from_millis(config.whole_ms),
+            switches: Arc::new(Semaphore::new(config.connections_max)),
             counts,
         })))
     }
@@ -122,6 +126,15 @@ impl Inner {
         let from_client = if is_guarded { None } else { parts.extensions.remove::<OnUpgrade>() };
         let switches_to = from_client.as_ref().and_then(|_| hop_by_hop::upgrade_of(&parts.headers));
         let has_unmeasured_body = !body.is_end_stream() && body.size_hint().exact().is_none();
+        // Taken before anything is sent: a change of protocol that the upstream has agreed to can't be refused any more.
+        let place = match switches_to.as_ref().map(|_| Arc::clone(&self.switches).try_acquire_owned()).transpose() {
+            Ok(place) => place,
+            Err(_) => {
+                self.counts.refused.add(1);
+                let detail = "As many connections as may have changed their protocol. Nothing was done. Send the same request again.";
+                return own(Refusal::new(ErrorCode::Overloaded, detail).after(1_000), None);
+            }
+        };
         let outgoing = match self.outgoing(parts, switches_to.as_ref(), has_unmeasured_body) {
             Ok(outgoing) => outgoing,
             Err(error) => {
@@ -136,10 +149,15 @@ impl Inner {
             Err(failed) => return self.failed(failed, is_guarded),
         };
         let switched = if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-            let ends = from_client.zip(switches_to).map(|(client, protocol)| (client, hyper::upgrade::on(&mut response), protocol));
-            let Some((client, upstream, protocol)) = ends else { return self.failed(Failed::Lost, is_guarded) };
+            let Some(((client, protocol), place)) = from_client.zip(switches_to).zip(place) else {
+                return self.failed(Failed::Lost, is_guarded);
+            };
+            let upstream = hyper::upgrade::on(&mut response);
             self.counts.switched.add(1);
-            tokio::spawn(switch(client, upstream));
+            tokio::spawn(async move {
+                switch(client, upstream).await;
+                drop(place);
+            });
             Some(protocol)
         } else {
             None
@@ -273,13 +291,9 @@ impl Inner {
             head.headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
             head.headers.insert(UPGRADE, protocol);
         }
-        if until.is_none() {
-            head.headers.remove(&EFFECT);
-        }
         head.version = Version::HTTP_11;
         head.extensions = http::Extensions::new();
-        let deadline = until.filter(|_| !body.is_end_stream()).map(|until| Box::pin(sleep_until(until)));
-        Response::from_parts(head, AnswerBody::Upstream(body, deadline))
+        Response::from_parts(head, AnswerBody::Upstream(InTime::new(body, until)))
     }
 }
 

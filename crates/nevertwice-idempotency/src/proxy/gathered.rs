@@ -6,7 +6,7 @@ use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http_body::Body;
 use http_body_util::BodyExt as _;
 use nevertwice_api::ErrorCode;
@@ -63,6 +63,19 @@ impl Gatherer {
         (self.memory.used(), self.disk.used())
     }
 
+    /// Makes a buffer large enough for so many bytes, if the budget has room for all that the buffer then takes: more than is needed,
+    /// so that a body in many pieces is not moved for each of them, or else exactly that.
+    fn make_room(&self, memory: &mut Vec<u8>, share: &mut Share, length: usize) -> bool {
+        if length <= memory.capacity() {
+            return true;
+        }
+        let one_max = usize::try_from(self.one_in_memory_max).unwrap_or(usize::MAX);
+        let ahead = memory.capacity().saturating_mul(2).min(one_max).max(length);
+        let Some(room) = [ahead, length].into_iter().find(|room| share.grow_to(*room as u64)) else { return false };
+        memory.reserve_exact(room - memory.len());
+        true
+    }
+
     /// An empty file that is gone with its last handle.
     async fn spill(&self) -> Result<Spilled, Refusal> {
         let folder = self.folder.clone();
@@ -105,7 +118,7 @@ where
         }
         let mut length = 0_usize;
         // What is announced is not yet there: room is taken for it as it comes.
-        let mut memory = BytesMut::new();
+        let mut memory: Vec<u8> = Vec::new();
         let mut share = self.memory.share();
         let mut spilled: Option<Spilled> = None;
         while let Some(frame) = body.frame().await {
@@ -118,22 +131,19 @@ where
                 file.append(piece).await?;
                 continue;
             }
-            let needed = memory.capacity().max(length) as u64;
-            if length as u64 <= self.one_in_memory_max && share.grow_to(needed) {
+            if length as u64 <= self.one_in_memory_max && self.make_room(&mut memory, &mut share, length) {
                 memory.extend_from_slice(&piece);
-                // Growing may have taken more than was needed.
-                let _ = share.grow_to(memory.capacity() as u64);
                 continue;
             }
             let mut file = self.spill().await?;
-            file.append(memory.split().freeze()).await?;
+            file.append(Bytes::from(std::mem::take(&mut memory))).await?;
             file.append(piece).await?;
-            (memory, share) = (BytesMut::new(), self.memory.share());
+            share = self.memory.share();
             spilled = Some(file);
         }
         Ok(match spilled {
             Some(file) => Gathered::Spilled(file),
-            None => Gathered::Memory(memory.freeze(), share),
+            None => Gathered::Memory(Bytes::from(memory), share),
         })
     }
 
@@ -214,6 +224,28 @@ mod tests {
         assert_eq!(gatherer.used(), (2_500, 2_001));
         assert_eq!(gather(&gatherer, 9_000).await.err().expect("no room").code, ErrorCode::Overloaded);
         drop(held);
+        assert_eq!(gatherer.used(), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn a_body_in_pieces_is_counted_with_all_that_its_buffer_takes() {
+        let gatherer = gatherer(1_000, 1_500, 10_000);
+        let (mut sender, body) = Channel::<Bytes, std::io::Error>::new(8);
+        for length in [300, 10, 300] {
+            sender.try_send(Frame::data(Bytes::from(vec![7; length]))).expect("there is room");
+        }
+        drop(sender);
+        let gathered = gatherer.gather(&Policy::ietf(), body).await.expect("there is room");
+        assert_eq!(gatherer.used(), (1_000, 0), "300, then 600, then as much as one body may take");
+        // Its double would not fit beside it, what it needs does.
+        let (mut sender, body) = Channel::<Bytes, std::io::Error>::new(8);
+        for length in [300, 150, 100] {
+            sender.try_send(Frame::data(Bytes::from(vec![7; length]))).expect("there is room");
+        }
+        drop(sender);
+        let other = gatherer.gather(&Policy::ietf(), body).await.expect("there is room");
+        assert_eq!(gatherer.used(), (1_000, 550), "300, then 450, then a file");
+        drop((gathered, other));
         assert_eq!(gatherer.used(), (0, 0));
     }
 

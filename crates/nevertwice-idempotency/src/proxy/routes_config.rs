@@ -315,10 +315,13 @@ impl RouteConfig {
     }
 }
 
+/// What is guarded where no route is named.
+pub(super) const EVERYTHING: &str = "/{*rest}";
+
 /// The routes, and a line for people about each.
 pub(super) fn routes(configs: &[RouteConfig]) -> Result<(Routes, Vec<String>), ProxyError> {
     let everything =
-        RouteConfig { methods: ["POST", "PATCH"].map(str::to_owned).to_vec(), path: "/{*rest}".to_owned(), ..RouteConfig::default() };
+        RouteConfig { methods: ["POST", "PATCH"].map(str::to_owned).to_vec(), path: EVERYTHING.to_owned(), ..RouteConfig::default() };
     let configs = if configs.is_empty() { std::slice::from_ref(&everything) } else { configs };
     let (mut routes, mut lines) = (Routes::new(), Vec::new());
     for config in configs {

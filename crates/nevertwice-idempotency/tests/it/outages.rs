@@ -215,6 +215,26 @@ async fn an_answer_that_could_not_be_kept_does_not_free_the_key() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_handler_says_of_its_effect_is_taken_off_where_nothing_was_claimed() {
+    let says = |_: usize, _: http::Request<axum::body::Body>| -> Handled {
+        Box::pin(async {
+            let mut response = respond(201, "charged");
+            response.headers_mut().insert("idempotency-effect", http::HeaderValue::from_static("done"));
+            response
+        })
+    };
+    let faults = Arc::new(Faults::default());
+    let policy = Policy { store_down: StoreDown::Open, required: false, ..Policy::ietf() };
+    let house = House::with_store(Arc::new(Faulty(memory(), faults.clone())), Secrets::new([1; 32]), policy, says);
+    // Without a key, and with a store that is down.
+    let without = house.send(request("/charges", &[("user", "ann")], "{}")).await;
+    assert_eq!((without.status, without.header("idempotency-effect")), (201, None));
+    faults.down.store(u32::MAX, Ordering::SeqCst);
+    let open = house.post("k", "{}").await;
+    assert_eq!((open.status, open.header("idempotency-effect"), house.runs()), (201, None, 2));
+}
+
+#[tokio::test(start_paused = true)]
 async fn one_caller_at_its_bound_is_refused_and_others_go_on() {
     let of_one = ShareBounds { records_max: 2, answers_bytes_max: 0 };
     let bounds = MemoryBounds { records_max: 100, of_one, ..MemoryBounds::default() };

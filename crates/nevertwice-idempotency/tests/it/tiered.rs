@@ -12,7 +12,7 @@ use nevertwice_testkit::key_store::{self, Subject};
 use crate::clock::SetClock;
 
 fn memory(records_max: u64, answers_bytes_max: u64, clock: &Arc<SetClock>) -> Arc<MemoryStore> {
-    let bounds = MemoryBounds { records_max, answers_bytes_max, answer_bytes_max: 4_096 };
+    let bounds = MemoryBounds { records_max, answers_bytes_max, answer_bytes_max: 4_096, ..MemoryBounds::default() };
     Arc::new(MemoryStore::with_clock(bounds, clock.clone()))
 }
 

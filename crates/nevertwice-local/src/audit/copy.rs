@@ -54,7 +54,7 @@ impl<'a> AuditCopier<'a> {
     /// Takes the frame that comes next of another audit.
     pub(crate) fn take(&mut self, frame: &AuditFrame<'_>) -> Result<(), OpenError> {
         if frame.after < self.batch {
-            self.take_entries(frame.payload)?;
+            self.take_entries(frame.payload, None)?;
             self.reach(frame.upto)?;
         }
         Ok(())
@@ -62,7 +62,7 @@ impl<'a> AuditCopier<'a> {
 
     /// Takes the batch that comes next of a journal.
     pub(crate) fn take_batch(&mut self, frame: &Frame<'_>) -> Result<(), OpenError> {
-        self.take_entries(frame.payload)?;
+        self.take_entries(frame.payload, Some(frame.batch))?;
         self.reach(frame.batch)
     }
 
@@ -74,7 +74,8 @@ impl<'a> AuditCopier<'a> {
         Ok((CopiedAudit { begins_after: self.begins_after, entries: self.entries }, self.writer))
     }
 
-    fn take_entries(&mut self, payload: &[u8]) -> Result<(), OpenError> {
+    /// `batch`: the one that this is, if it is one.
+    fn take_entries(&mut self, payload: &[u8], batch: Option<u64>) -> Result<(), OpenError> {
         for bytes in Items(payload) {
             let damage = |what: String| OpenError::Audit { what: format!("an entry of the audit that is copied cannot be read: {what}") };
             let fact = match bytes.map(decode_fact) {
@@ -93,6 +94,13 @@ impl<'a> AuditCopier<'a> {
                 }
                 Fact::Folder(fact) if fact.after.batch <= self.batch => self.facts.push_folder(&fact),
                 Fact::Folder(_) => continue,
+                Fact::Key(fact) => {
+                    let batch = batch.unwrap_or(fact.batch);
+                    if batch > self.batch {
+                        continue;
+                    }
+                    self.facts.push_key(&fact, batch);
+                }
             }
             self.entries += 1;
         }

@@ -129,6 +129,7 @@ impl Trail {
                 Ok(Ok(Fact::Entry(entry))) if entry.is_operators() => facts.push(&entry),
                 Ok(Ok(Fact::Entry(_))) => {}
                 Ok(Ok(Fact::Folder(fact))) => facts.push_folder(&fact),
+                Ok(Ok(Fact::Key(fact))) => facts.push_key(&fact, frame.batch),
                 Ok(Err(DecodeError::TooNew { version, known })) => return Err(OpenError::too_new(version, known)),
                 // Whoever applies the batch says where it is damaged.
                 Ok(Err(DecodeError::Malformed(_))) | Err(_) => break,
@@ -141,6 +142,7 @@ impl Trail {
     /// Hears what operators did in a batch that is durable, after all batches before it; true: there is enough for a frame.
     pub(crate) fn hear(&self, batch: u64, facts: &mut Facts) -> bool {
         let mut is_enough = false;
+        facts.place(batch);
         if !facts.is_empty() {
             let mut known = self.known();
             if known.is_cut || known.waiting.payload().len() + facts.payload().len() > WAITING_BYTES_MAX {

@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use nevertwice_api::{
-    Answer, Backend, BackendStatus, BoxFuture, Failure, FolderAsker, FolderDeed, FolderFact, FolderPlace, Health, History, Level, Levels,
-    Observer, Reading, Request,
+    Answer, Backend, BackendStatus, BoxFuture, Failure, FolderAsker, FolderDeed, FolderFact, FolderPlace, Health, History, KeyFact, Level,
+    Levels, Observer, Reading, Request,
 };
 use nevertwice_core::{Position, Query, ShardId, StateHash};
 use tokio::sync::oneshot;
@@ -372,6 +372,10 @@ impl Backend for LocalBackend {
 
     fn history(&self) -> Option<Arc<dyn History>> {
         Some(Arc::clone(&self.history) as Arc<dyn History>)
+    }
+
+    fn record_key(&self, fact: KeyFact) -> BoxFuture<'static, Result<bool, Failure>> {
+        self.put(|reply| Item::RecordKey(Box::new(KeyFact { batch: 0, ..fact }), reply))
     }
 
     fn state_hash(&self, shard: ShardId) -> BoxFuture<'static, Result<(Position, StateHash), Failure>> {

@@ -1,6 +1,6 @@
 //! What callers put before the sequencer, and what they get back.
 
-use nevertwice_api::{Answer, Failure, Level, Levels, Reading, Request};
+use nevertwice_api::{Answer, Failure, KeyFact, Level, Levels, Reading, Request};
 use nevertwice_core::{Position, Query, ShardId, StateHash};
 use tokio::sync::oneshot;
 
@@ -19,6 +19,8 @@ pub(crate) enum Item {
     Hash(ShardId, Reply<(Position, StateHash)>),
     /// List the shards.
     Shards(Reply<Vec<ShardId>>),
+    /// Write down what an operator does to a key.
+    RecordKey(Box<KeyFact>, Reply<bool>),
     /// Answer all before this, then end.
     Stop,
 }
@@ -32,6 +34,7 @@ impl Item {
             Item::Wait(_, _, _, reply) => drop(reply.send(Err(failure))),
             Item::Hash(_, reply) => drop(reply.send(Err(failure))),
             Item::Shards(reply) => drop(reply.send(Err(failure))),
+            Item::RecordKey(_, reply) => drop(reply.send(Err(failure))),
             Item::Stop => {}
         }
     }
@@ -44,6 +47,7 @@ pub(crate) enum Waiting {
     Wait(Reply<Levels>, Levels),
     Hash(Reply<(Position, StateHash)>, (Position, StateHash)),
     Shards(Reply<Vec<ShardId>>, Vec<ShardId>),
+    Recorded(Reply<bool>),
 }
 
 impl Waiting {
@@ -55,6 +59,7 @@ impl Waiting {
             Waiting::Wait(reply, levels) => drop(reply.send(Ok(levels))),
             Waiting::Hash(reply, hash) => drop(reply.send(Ok(hash))),
             Waiting::Shards(reply, shards) => drop(reply.send(Ok(shards))),
+            Waiting::Recorded(reply) => drop(reply.send(Ok(true))),
         }
     }
 
@@ -66,6 +71,7 @@ impl Waiting {
             Waiting::Wait(reply, _) => drop(reply.send(Err(failure))),
             Waiting::Hash(reply, _) => drop(reply.send(Err(failure))),
             Waiting::Shards(reply, _) => drop(reply.send(Err(failure))),
+            Waiting::Recorded(reply) => drop(reply.send(Err(failure))),
         }
     }
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 
-use nevertwice_api::{Answer, Failure, Level, Levels, Observer, Reading, Request};
+use nevertwice_api::encoding::encode_key_fact;
+use nevertwice_api::{Answer, Failure, KeyFact, Level, Levels, Observer, Reading, Request};
 use nevertwice_core::{Decision, Entry, Position, Query, Rejection, ShardId, State, StateHash};
 
 use super::handoff::{Group, Handoff};
@@ -16,7 +17,7 @@ use super::replicated::REPLICATED;
 use super::shard::{Marks, Shard};
 use crate::clock::{Clock, Stopwatch};
 use crate::journal::Room;
-use crate::states::{Seed, States, push_entry};
+use crate::states::{Seed, States, push_entry, push_with_length};
 
 /// How often the sequencer lets others run before it sleeps.
 const YIELDS: usize = 8;
@@ -318,6 +319,7 @@ impl Sequencer {
             Item::Wait(shard, position, level, reply) => self.wait(&shard, position, level, reply),
             Item::Hash(shard, reply) => self.hash(&shard, reply),
             Item::Shards(reply) => self.list(reply),
+            Item::RecordKey(fact, reply) => self.record_key(*fact, reply),
             Item::Stop => return true,
         }
         false
@@ -442,6 +444,21 @@ impl Sequencer {
                 self.group.waiting.push(Waiting::Submit(reply, Answer { decision, position, levels }));
             }
         }
+    }
+
+    /// Puts what is done to a key beside the entries: it decides nothing and changes no state. Whoever asked goes on once it is durable.
+    fn record_key(&mut self, fact: KeyFact, reply: Reply<bool>) {
+        if self.now.poisoned {
+            return drop(reply.send(Err(Failure::JournalFailed)));
+        }
+        if self.now.full {
+            return drop(reply.send(Err(Failure::StorageFull)));
+        }
+        push_with_length(&mut self.group.payload, |payload| encode_key_fact(&fact, payload));
+        self.group.facts.push_unplaced(fact);
+        self.group.entries += 1;
+        let waiting = Waiting::Recorded(reply);
+        if self.level == Level::Replicated { self.group.confirming.push(waiting) } else { self.group.waiting.push(waiting) }
     }
 
     fn read(&mut self, shard: &ShardId, query: &Query, level: Level, reply: Reply<Reading>) {

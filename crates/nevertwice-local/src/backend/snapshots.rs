@@ -114,7 +114,7 @@ impl Snapshots {
         let storage = Arc::clone(self.reader.storage());
         let mut verified = match self.verified.take() {
             Some(verified) => verified,
-            None => self.verify_all()?,
+            None => snapshot::good(storage.as_ref(), self.reader.id())?,
         };
         let last = verified.last().copied();
         let upto = self.reader.durable();
@@ -159,18 +159,6 @@ impl Snapshots {
         let segments_pruned = self.prune(&verified)?;
         self.verified = Some(verified.split_off(verified.len().saturating_sub(2)));
         Ok(SnapshotReport { batch, records: made.records, bytes: made.bytes, segments_pruned, took: watch.took() })
-    }
-
-    /// Which snapshots are good, the newest last.
-    fn verify_all(&self) -> Result<Vec<Verified>, OpenError> {
-        let storage = self.reader.storage().as_ref();
-        let mut verified = Vec::new();
-        for batch in snapshot::list(storage)?.into_iter().rev() {
-            if let Ok(good) = snapshot::verify(storage, self.reader.id(), batch)? {
-                verified.push(good);
-            }
-        }
-        Ok(verified)
     }
 
     /// Removes what is below the older of the two newest and in the audit: with one snapshot alone, nothing.

@@ -39,6 +39,9 @@ const FIRST_LINE: &str = "nevertwice backup";
 /// The newest format of a manifest that this version reads, and the one that it writes. The first one knows no audit.
 const FORMAT: u32 = 2;
 
+/// The most characters of a bad line that are shown.
+const SHOWN_MAX: usize = 80;
+
 /// A snapshot in a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoredSnapshot {
@@ -119,7 +122,7 @@ impl Manifest {
     /// If it cannot be read, is damaged, or a newer version wrote it.
     pub fn read(storage: &dyn Storage) -> Result<Option<Manifest>, BackupError> {
         match storage.read(NAME) {
-            Ok(bytes) => parse(&bytes).map(Some).map_err(|what| BackupError::invalid(format!("its file {NAME:?} {what}"))),
+            Ok(bytes) => Manifest::parse(&bytes).map(Some).map_err(|what| BackupError::invalid(format!("its file {NAME:?} {what}"))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(IoFailure::new("reading", NAME, error).into()),
         }
@@ -143,7 +146,7 @@ impl Manifest {
         Ok(true)
     }
 
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{FIRST_LINE}\nformat {FORMAT}\njournal {}\nepoch {}", self.journal, self.epoch);
@@ -176,51 +179,51 @@ impl Manifest {
     }
 }
 
-/// Reads a manifest. The error says what is wrong with it, after "its file".
-fn parse(bytes: &[u8]) -> Result<Manifest, String> {
-    let text = std::str::from_utf8(bytes).map_err(|_| "is not text")?;
-    let body = text.strip_suffix('\n').and_then(|text| text.rsplit_once('\n')).ok_or("is cut short")?;
-    let (body, last) = (&text[..body.0.len() + 1], body.1);
-    let mut lines = body.lines();
-    if lines.next() != Some(FIRST_LINE) {
-        return Err("is no manifest of a backup".to_owned());
-    }
-    // A newer format is told from damage before anything else.
-    let format: u32 = field(lines.next(), "format")?;
-    if !(1..=FORMAT).contains(&format) {
-        return Err(format!("has format {format}, and this version reads up to {FORMAT}"));
-    }
-    let check = last.strip_prefix("check ").and_then(hex).ok_or("has no checksum")?;
-    if check != crc32c::crc32c(body.as_bytes()) {
-        return Err("is damaged: its checksum is wrong".to_owned());
-    }
-    let journal = field(lines.next(), "journal")?;
-    let epoch = field(lines.next(), "epoch")?;
-    let (batch, crc) = match words(lines.next().unwrap_or_default()).as_slice() {
-        ["batch", batch, "crc", crc] => (number(batch)?, hex(crc).ok_or("has a bad checksum of a batch")?),
-        _ => return Err("names no batch".to_owned()),
-    };
-    let taken_at_ms = field(lines.next(), "taken_at_ms")?;
-    let mut manifest = Manifest {
-        journal,
-        epoch,
-        batch,
-        crc,
-        taken_at_ms,
-        snapshots: Vec::new(),
-        segments: Vec::new(),
-        audit: None,
-        notes: Vec::new(),
-        shards: Vec::new(),
-    };
-    for line in lines {
-        manifest.take(line)?;
-    }
-    manifest.check()?;
-    Ok(manifest)
-}
-
 impl Manifest {
+    /// Reads a manifest. The error says what is wrong with it, after "its file".
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Manifest, String> {
+        let text = std::str::from_utf8(bytes).map_err(|_| "is not text")?;
+        let body = text.strip_suffix('\n').and_then(|text| text.rsplit_once('\n')).ok_or("is cut short")?;
+        let (body, last) = (&text[..body.0.len() + 1], body.1);
+        let mut lines = body.lines();
+        if lines.next() != Some(FIRST_LINE) {
+            return Err("is no manifest of a backup".to_owned());
+        }
+        // A newer format is told from damage before anything else.
+        let format: u32 = field(lines.next(), "format")?;
+        if !(1..=FORMAT).contains(&format) {
+            return Err(format!("has format {format}, and this version reads up to {FORMAT}"));
+        }
+        let check = last.strip_prefix("check ").and_then(hex).ok_or("has no checksum")?;
+        if check != crc32c::crc32c(body.as_bytes()) {
+            return Err("is damaged: its checksum is wrong".to_owned());
+        }
+        let journal = field(lines.next(), "journal")?;
+        let epoch = field(lines.next(), "epoch")?;
+        let (batch, crc) = match words(lines.next().unwrap_or_default()).as_slice() {
+            ["batch", batch, "crc", crc] => (number(batch)?, hex(crc).ok_or("has a bad checksum of a batch")?),
+            _ => return Err("names no batch".to_owned()),
+        };
+        let taken_at_ms = field(lines.next(), "taken_at_ms")?;
+        let mut manifest = Manifest {
+            journal,
+            epoch,
+            batch,
+            crc,
+            taken_at_ms,
+            snapshots: Vec::new(),
+            segments: Vec::new(),
+            audit: None,
+            notes: Vec::new(),
+            shards: Vec::new(),
+        };
+        for line in lines {
+            manifest.take(line)?;
+        }
+        manifest.check()?;
+        Ok(manifest)
+    }
+
     fn take(&mut self, line: &str) -> Result<(), String> {
         match words(line).as_slice() {
             ["snapshot", batch, "bytes", bytes] => {
@@ -241,15 +244,15 @@ impl Manifest {
                 audit.files.push(StoredAuditFile { number, upto, bytes, hash: (*hash).to_owned() });
             }
             ["note", name, digits] if is_note(name) => {
-                let bytes = bytes_of(digits).ok_or_else(|| format!("has a bad note {name:?}"))?;
+                let bytes = bytes_of(digits).ok_or_else(|| format!("has a bad note {}", shown(name)))?;
                 self.notes.push(Note { name: (*name).to_owned(), bytes });
             }
             ["shard", shard, position, hash] => {
-                let bad = |_| format!("names a shard badly: {shard} {position}");
+                let bad = |_| format!("names a shard badly: {} {}", shown(shard), shown(position));
                 let position = position.parse().map_err(|_| bad(()))?;
                 self.shards.push(ShardAt { shard: shard.parse().map_err(|_| bad(()))?, position, hash: (*hash).to_owned() });
             }
-            _ => return Err(format!("has a line that is not understood: {line:.200}")),
+            _ => return Err(format!("has a line that is not understood: {}", shown(line))),
         }
         Ok(())
     }
@@ -295,6 +298,12 @@ pub(crate) fn is_note(name: &str) -> bool {
         && name.contains('.')
 }
 
+/// The beginning of what somebody else wrote, on one line.
+fn shown(text: &str) -> String {
+    let first: String = text.chars().take(SHOWN_MAX).collect();
+    format!("{first:?}")
+}
+
 fn words(line: &str) -> Vec<&str> {
     line.split(' ').collect()
 }
@@ -305,7 +314,7 @@ fn field<T: FromStr>(line: Option<&str>, name: &str) -> Result<T, String> {
 }
 
 fn number(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("has {text:.40?} where a number belongs"))
+    text.parse().map_err(|_| format!("has {} where a number belongs", shown(text)))
 }
 
 fn hex(text: &str) -> Option<u32> {

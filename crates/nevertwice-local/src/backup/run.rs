@@ -349,6 +349,6 @@ fn apply(states: &mut States, frame: &Frame<'_>, facts: Option<&mut Facts>) -> R
             facts.push(entry);
         }
     })?;
-    facts.push_folders(frame.payload);
+    facts.push_no_entries(frame.payload, frame.batch);
     Ok(facts.payload().len() - before)
 }

@@ -59,12 +59,8 @@ impl KeysInspection {
     /// # Errors
     /// If one cannot be read, or a later version wrote it.
     pub fn snapshots(&self) -> Result<Vec<NamedSnapshot>, OpenError> {
-        let batches = snapshot::list(self.storage.as_ref())?;
-        let checked = batches.into_iter().map(|batch| {
-            let verified = snapshot::verify(self.storage.as_ref(), self.id, batch)?;
-            Ok((snapshot::snapshot_name(batch), verified))
-        });
-        checked.collect()
+        let verified = snapshot::verify_all(self.storage.as_ref(), self.id)?;
+        Ok(verified.into_iter().map(|(batch, verified)| (snapshot::snapshot_name(batch), verified)).collect())
     }
 
     /// Reads all of it, every byte of every answer included. `seen` hears of each record.
@@ -72,9 +68,10 @@ impl KeysInspection {
     /// # Errors
     /// If something cannot be read, or a later version wrote it. Damage is no error, but a fault in the verdict.
     pub fn verify(&self, mut seen: impl FnMut()) -> Result<KeysVerdict, OpenError> {
-        let Restored { records, files, report, damage, .. } = restore(&self.storage, self.id, &SystemChance)?;
+        let Restored { records, files, recovery, report, damage } = restore(&self.storage, self.id, &SystemChance)?;
         let mut verdict = KeysVerdict { report, ..KeysVerdict::default() };
         verdict.faults.extend(damage.map(|damage| damage.to_string()));
+        verdict.faults.extend(recovery.padding_faults()?);
         verdict.faults.extend(files.faults.iter().map(|(number, what)| format!("{}: {what}", answers_name(*number))));
         for (name, snapshot) in self.snapshots()? {
             verdict.faults.extend(snapshot.err().map(|bad| format!("{name} does not count: {bad}")));

@@ -61,7 +61,7 @@ impl Snapshots {
     fn make(&self) -> Result<SnapshotReport, OpenError> {
         let watch = Stopwatch::start();
         let storage = Arc::clone(self.reader.storage());
-        let mut verified = self.verify_all()?;
+        let mut verified = snapshot::good(storage.as_ref(), self.reader.id())?;
         let last = verified.last().copied();
         let upto = self.reader.durable();
         let made = match last.filter(|last| last.floor.batch >= upto) {
@@ -106,16 +106,6 @@ impl Snapshots {
         let mut writer = SnapshotWriter::create(Arc::clone(storage), self.reader.id(), Floor { batch, crc })?;
         records.save(&mut writer)?;
         writer.finish()
-    }
-
-    /// Which snapshots are good, the newest last.
-    fn verify_all(&self) -> Result<Vec<Verified>, OpenError> {
-        let storage = self.reader.storage().as_ref();
-        let mut verified = Vec::new();
-        for batch in snapshot::list(storage)?.into_iter().rev() {
-            verified.extend(snapshot::verify(storage, self.reader.id(), batch)?.ok());
-        }
-        Ok(verified)
     }
 }
 

@@ -58,7 +58,7 @@ impl Applier {
                         facts.push(entry);
                     }
                 })?;
-                facts.push_folders(frame.payload);
+                facts.push_no_entries(frame.payload, frame.batch);
                 if self.trail.hear(frame.batch, facts) {
                     // Nobody writes it while the copy ends; the next start finds it in the journal.
                     drop(self.wishes.send(Wish::Audit));

@@ -46,7 +46,7 @@ impl Following {
         write_small(storage, NAME, self.text().as_bytes())
     }
 
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let place = match self.behind {
             Some(Place { batch, crc: Some(crc) }) => format!("behind {batch} crc {crc:08x}"),
             Some(Place { batch, crc: None }) => format!("behind {batch}"),
@@ -62,12 +62,17 @@ impl Following {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(IoFailure::new("reading", NAME, error).into()),
         };
-        match parse(&bytes) {
+        Following::parse(&bytes).map(Some)
+    }
+
+    /// What a file with these bytes says.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Following, OpenError> {
+        match parse(bytes) {
             Some((format, _)) if format > FORMAT => {
                 Err(OpenError::TooNew { what: "the file `following`", found: format, supported: FORMAT })
             }
             // Signs, capitals, further lines: none of it was written by this program.
-            Some((_, Some(following))) if following.text().as_bytes() == bytes => Ok(Some(following)),
+            Some((_, Some(following))) if following.text().as_bytes() == bytes => Ok(following),
             _ => Err(OpenError::NotServable { what: format!("its file {NAME:?} cannot be read") }),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
 use nevertwice_api::{
-    Answer, Backend, BackendStatus, BoxFuture, Failure, FolderAsker, Health, History, Level, Levels, Observer, Reading, Request,
+    Answer, Backend, BackendStatus, BoxFuture, Failure, FolderAsker, Health, History, KeyFact, Level, Levels, Observer, Reading, Request,
 };
 use nevertwice_core::{Position, Query, ShardId, StateHash};
 use tokio::sync::oneshot;
@@ -235,6 +235,10 @@ impl Backend for Standby {
 
     fn submit(&self, request: Request) -> BoxFuture<'static, Result<Answer, Failure>> {
         self.backend().map_or_else(refused, |backend| backend.submit(request))
+    }
+
+    fn record_key(&self, fact: KeyFact) -> BoxFuture<'static, Result<bool, Failure>> {
+        self.backend().map_or_else(refused, |backend| backend.record_key(fact))
     }
 
     fn read(&self, shard: ShardId, query: Query, level: Option<Level>) -> BoxFuture<'static, Result<Reading, Failure>> {

@@ -220,7 +220,7 @@ fn folder_facts(backend: &LocalBackend) -> Vec<FolderFact> {
         let page = backend.history().expect("it has one").audit(&asked).unwrap();
         found.extend(page.facts.into_iter().filter_map(|fact| match fact {
             Fact::Folder(fact) => Some(*fact),
-            Fact::Entry(_) => None,
+            Fact::Entry(_) | Fact::Key(_) => None,
         }));
         match page.next {
             Some(next) => asked.cursor = Some(next),

@@ -115,7 +115,7 @@ fn use_it(storage: &MemoryStorage) {
 }
 
 /// Ways to damage a file.
-fn damages(bytes: &[u8], other: &[u8], random: &mut Random) -> Vec<(String, Vec<u8>)> {
+pub(crate) fn damages(bytes: &[u8], other: &[u8], random: &mut Random) -> Vec<(String, Vec<u8>)> {
     let mut ways = vec![
         ("empty".to_owned(), Vec::new()),
         ("doubled".to_owned(), [bytes, bytes].concat()),

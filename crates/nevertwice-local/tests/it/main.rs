@@ -2,11 +2,13 @@
 
 mod audit;
 mod audit_copies;
+mod audit_keys;
 mod backend;
 mod backend_crash;
 mod backend_faults;
 mod backend_snapshots;
 mod backup;
+mod backup_fixture;
 mod commands;
 mod conformance;
 mod damage;

@@ -140,6 +140,8 @@ fn an_answer_waits_until_enough_standbys_of_different_names_have_confirmed() {
     let mut acks = Coming(backend.wait(market(), journaled.position, Level::Replicated));
     assert_eq!(wait(backend.wait(market(), journaled.position, Level::Decided)), Ok(Levels::reached(Level::Journaled)));
     assert_eq!(wait(backend.wait(market(), answer.position, Level::Decided)), Ok(BOTH), "all that are reached are told");
+    // They are handed over beside whoever answers what needs no confirmation.
+    eventually("all four wait", || feed(&backend).replicas().is_some_and(|status| status.waiting == 4));
     first.catch_up();
     assert!(waiting.iter_mut().all(|answer| !answer.is_there()) && !read.is_there() && !acks.is_there());
     assert_eq!(feed(&backend).replicas().map(|status| (status.live, status.short, status.waiting)), Some((2, false, 4)));

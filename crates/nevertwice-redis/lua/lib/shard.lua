@@ -73,8 +73,8 @@ local function expired(asked, opening_retention_ms)
   end
 end
 
--- All checks that come before the command's own. A reply if one of them answers.
-local function enter(head, call, asked, known, opening_retention_ms)
+-- What the call and the head say. A reply if nothing can be decided here.
+local function begin(head, call)
   local skew_ms_max
   epoch, at_ms, skew_ms_max, slack_ms, entries_max, owner_bytes = unpack('<I4i8i8i8i8I2', call)
   if is_skewed(at_ms, skew_ms_max) then
@@ -92,6 +92,10 @@ local function enter(head, call, asked, known, opening_retention_ms)
     is_open = true
   end
   at_ms = math.max(at_ms, last_at_ms, final_at_ms)
+end
+
+-- What there is to say of an intent before its command is looked at: that it is remembered, or can't be. A reply if there is.
+local function answered(asked, known, opening_retention_ms)
   local before = known and remembered(asked, known)
   if before then
     return before
@@ -100,6 +104,11 @@ local function enter(head, call, asked, known, opening_retention_ms)
     return no('instant_out_of_range')
   end
   return expired(asked, opening_retention_ms)
+end
+
+-- All checks that come before the command's own. A reply if one of them answers.
+local function enter(head, call, asked, known, opening_retention_ms)
+  return begin(head, call) or answered(asked, known, opening_retention_ms)
 end
 
 -- Whether the shard is open and of the command's kind: 1 market, 2 sale. A reply if it is not.
@@ -127,27 +136,48 @@ local function next_position()
   return pack(POSITION, epoch, seq + 1)
 end
 
--- Appends the entry and remembers the intent; gives the head to write beside what the command changes, and the reply. The stream
--- comes first: were it of another history, its refusal would leave nothing half done.
-local function append(records, intent, entries, shard, asked, origin, event, before)
+-- Moves the shard on by one entry: its bytes, what is remembered of the intent, and whether it is the first of its epoch.
+local function made(shard, asked, origin, event, before)
   local is_first = last_epoch ~= epoch
   local place = pack(PLACE, epoch, seq + 1, at_ms)
   local facts = '\1\0\0\0' .. event
+  last_epoch, seq = epoch, seq + 1
   local entry
   if origin == '' then
     entry = '\1' .. shard .. place .. asked .. facts
   else
     entry = '\2' .. shard .. place .. asked .. facts .. origin .. (before and '\1' .. before or '\0')
   end
-  seq = seq + 1
-  redis.call('XADD', entries, 'MAXLEN', '~', text(entries_max), string.format('%.0f-%.0f', epoch, seq), 'e', entry)
-  redis.call('SET', intent, '\1\10' .. asked .. place .. facts, 'PX', text(retention_ms + slack_ms))
-  if is_first then
-    local adoptions = redis.call('HGET', records, 'adoptions') or ''
-    if #adoptions >= ADOPTIONS_BYTES_MAX then
-      adoptions = sub(adoptions, 13)
-    end
-    redis.call('HSET', records, 'adoptions', adoptions .. sub(place, 1, 12))
+  return entry, '\1\10' .. asked .. place .. facts, is_first
+end
+
+-- Appends an entry of that number and remembers its intent. The stream comes first: were it of another history, its refusal would
+-- leave nothing half done.
+local function write_entry(intent, entries, number, entry, record)
+  redis.call('XADD', entries, 'MAXLEN', '~', text(entries_max), string.format('%.0f-%.0f', epoch, number), 'e', entry)
+  redis.call('SET', intent, record, 'PX', text(retention_ms + slack_ms))
+end
+
+-- Writes down that the epoch began with the entry of that number.
+local function write_adoption(records, number)
+  local adoptions = redis.call('HGET', records, 'adoptions') or ''
+  if #adoptions >= ADOPTIONS_BYTES_MAX then
+    adoptions = sub(adoptions, 13)
   end
-  return pack(HEAD, HEAD_VERSION, epoch, epoch, seq, at_ms, final_at_ms, retention_ms), {'accepted', entry}
+  redis.call('HSET', records, 'adoptions', adoptions .. pack(POSITION, epoch, number))
+end
+
+-- The head after the last entry.
+local function head_bytes()
+  return pack(HEAD, HEAD_VERSION, epoch, epoch, seq, at_ms, final_at_ms, retention_ms)
+end
+
+-- Makes and writes one entry; gives the head to write beside what the command changes, and the reply.
+local function append(records, intent, entries, shard, asked, origin, event, before)
+  local entry, record, is_first = made(shard, asked, origin, event, before)
+  write_entry(intent, entries, seq, entry, record)
+  if is_first then
+    write_adoption(records, seq)
+  end
+  return head_bytes(), {'accepted', entry}
 end

@@ -8,6 +8,7 @@
 //!
 //! What is asked next waits for the replies of the pipeline before it, so a pipeline takes all that has come meanwhile.
 
+mod grouping;
 mod open;
 mod options;
 mod place;

@@ -9,6 +9,7 @@ use super::place::{self, Place};
 use super::{RedisBackend, RedisOptions};
 use crate::clock::Clock;
 use crate::server_facts::ServerFacts;
+use crate::shard;
 use crate::{Link, LinkFailure, Runner, ServerRefusal};
 
 /// Why nothing can be decided on a server. Nothing was changed on it.
@@ -50,6 +51,8 @@ impl RedisBackend {
         let no_timeline = "INFO of the server does not show master_replid, without which a failover would not be seen";
         let timeline = place::timeline(&facts).ok_or_else(|| BackendOpenError::Unfit(no_timeline.into()))?;
         let runner = Runner::new(link);
+        let loaded = runner.load(shard::ALL).await.map_err(BackendOpenError::Silent)?;
+        loaded.map_err(|error| BackendOpenError::Refused(ServerRefusal::of(&error)))?;
         let (place, raised) = place::adopt(&runner, timeline).await.map_err(BackendOpenError::NotAdopted)?;
         say(&place, raised);
         Ok(Self::start(runner, clock, options, place))

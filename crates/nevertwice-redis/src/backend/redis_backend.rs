@@ -78,9 +78,11 @@ impl Backend for RedisBackend {
             return Box::pin(async move { Err(failure) });
         }
         let (reply, answer) = oneshot::channel();
+        // Counted before it can be taken out again.
+        self.shared.depth.fetch_add(1, Ordering::Relaxed);
         let queued = self.queue.try_send(Item { request, reply });
-        if queued.is_ok() {
-            self.shared.depth.fetch_add(1, Ordering::Relaxed);
+        if queued.is_err() {
+            self.shared.depth.fetch_sub(1, Ordering::Relaxed);
         }
         Box::pin(async move {
             match queued {

@@ -7,6 +7,7 @@ use nevertwice_api::{Answer, Failure, Level, Levels, Request};
 use nevertwice_core::{Action, Decision, Rejection};
 use tokio::sync::{mpsc, oneshot};
 
+use super::grouping::grouped;
 use super::place::{self, Standing};
 use super::redis_backend::{Shared, failure_of_link, failure_of_refusal, failure_of_server, unexpected};
 use crate::keys;
@@ -73,20 +74,33 @@ impl Turns {
     }
 
     async fn decide(&self, requests: &[&Request]) -> Vec<Result<Answer, Failure>> {
-        let calls: Vec<Call> = requests.iter().map(|request| self.call(request)).collect();
+        let groups = grouped(requests);
+        let calls: Vec<Call> = groups.iter().map(|group| self.group_call(requests, group)).collect();
         let answers = match self.shared.runner.call_all(&calls, &place::questions()).await {
             Ok(answers) => answers,
             Err(failure) => return vec![Err(failure_of_link(&failure)); requests.len()],
         };
+        let mut said = vec![Err(Failure::OutcomeUnknown); requests.len()];
         if self.check(&answers.tail).await.is_err() {
             // Whether it happened in the history that goes on is for the next attempt to find out.
-            return vec![Err(Failure::OutcomeUnknown); requests.len()];
+            return said;
         }
-        let mut said = Vec::with_capacity(requests.len());
-        for (request, reply) in requests.iter().zip(answers.calls) {
-            said.push(self.answer(request, reply).await);
+        for (group, reply) in groups.iter().zip(answers.calls) {
+            for (place, reply) in group.iter().zip(replies(reply, group.len())) {
+                said[*place] = self.answer(requests[*place], reply).await;
+            }
         }
         said
+    }
+
+    fn group_call(&self, requests: &[&Request], group: &[usize]) -> Call {
+        let first = requests[group[0]];
+        if group.len() > 1
+            && let Some(call) = shard::orders(self.terms(), &first.shard, group.iter().map(|place| &requests[*place].command))
+        {
+            return call;
+        }
+        self.call(first)
     }
 
     fn terms(&self) -> Terms {
@@ -108,9 +122,7 @@ impl Turns {
     async fn answer(&self, request: &Request, reply: Reply) -> Result<Answer, Failure> {
         match self.outcome(request, reply)? {
             Outcome::EpochSuperseded(epoch) if epoch < self.shared.place().epoch => {}
-            Outcome::Decided(Decision::Rejected(Rejection::IntentExpired { .. }), position) if position.seq > 0 => {
-                return self.last_word(request).await;
-            }
+            Outcome::Decided(decision, position) if position.seq > 0 && is_last_word(&decision) => return self.last_word(request).await,
             other => return answered(other),
         }
         // Not in one pipeline: of two calls the one whose script is not known yet is made last.
@@ -119,7 +131,7 @@ impl Turns {
         shard::adopted(&adoption).map_err(|odd| unexpected(&odd))?;
         let reply = self.again(self.call(request)).await?;
         match self.outcome(request, reply)? {
-            Outcome::Decided(Decision::Rejected(Rejection::IntentExpired { .. }), _) => self.last_word(request).await,
+            Outcome::Decided(decision, _) if is_last_word(&decision) => self.last_word(request).await,
             other => answered(other),
         }
     }
@@ -163,9 +175,26 @@ impl Turns {
     }
 }
 
+/// Whether it is the *no* that must stay one.
+const fn is_last_word(decision: &Decision) -> bool {
+    matches!(decision, Decision::Rejected(Rejection::IntentExpired { .. }))
+}
+
+/// The replies to the commands of one call.
+fn replies(reply: Reply, count: usize) -> Vec<Reply> {
+    match reply {
+        Ok(value) if count > 1 => match shard::each(value, count) {
+            Ok(values) => values.into_iter().map(Ok).collect(),
+            // Nobody gets an answer of these: each is told that the outcome is unknown.
+            Err(_) => vec![Ok(redis::Value::Nil); count],
+        },
+        reply => vec![reply; count],
+    }
+}
+
 fn answered(outcome: Outcome) -> Result<Answer, Failure> {
     match outcome {
-        Outcome::Decided(decision, position) => Ok(Answer { decision, position, levels: Levels::reached(Level::Decided) }),
+        Outcome::Decided(decision, position) => Ok(Answer { decision: *decision, position, levels: Levels::reached(Level::Decided) }),
         Outcome::ClockSkew => {
             tracing::error!("this machine's clock is too far from the Redis server's: nothing is decided");
             Err(Failure::BackendUnavailable)

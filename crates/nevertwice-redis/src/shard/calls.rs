@@ -6,8 +6,8 @@ use nevertwice_core::{Action, BookingOwner, Command, Intent, LevelCap, Name, Pla
 
 use super::scripts::{
     ADMIT, ADOPT_SHARD, ATTACH_PAYMENT, BEGIN_PAYMENT, CONFIRM_PAYMENT, EXPIRE_HOLDS, EXPIRE_INTENT, FREEZE, LIST_INSTRUMENT,
-    LOAD_CANDIDATES, OPEN_ACCOUNT, OPEN_MARKET, OPEN_SALE, PAY_HOLDERS, PLACE_ORDER, RELEASE_BOOKING, REPRICE, SET_CAPS, SET_MODE,
-    SET_SALE_OPEN, SETTLE_INSTRUMENT, UNFREEZE,
+    LOAD_CANDIDATES, OPEN_ACCOUNT, OPEN_MARKET, OPEN_SALE, PAY_HOLDERS, PLACE_ORDER, PLACE_ORDERS, RELEASE_BOOKING, REPRICE, SET_CAPS,
+    SET_MODE, SET_SALE_OPEN, SETTLE_INSTRUMENT, UNFREEZE,
 };
 use crate::keys;
 use crate::script::{Call, Script};
@@ -41,6 +41,27 @@ pub(crate) fn decision(terms: Terms, shard: &ShardId, command: &Command) -> Call
     Call { script, keys, args: all }
 }
 
+/// How many orders one call decides at most.
+pub(crate) const ORDERS_MAX: usize = 64;
+
+/// The call that decides several orders of one market, at most [`ORDERS_MAX`], one after the other. None if one is no order.
+pub(crate) fn orders<'a>(terms: Terms, shard: &ShardId, commands: impl Iterator<Item = &'a Command>) -> Option<Call> {
+    let mut keys = vec![keys::shard_records(shard), keys::shard_entries(shard)];
+    // The intents' lengths stand with each.
+    let mut call = terms.numbers();
+    call.extend_from_slice(&[0; 2]);
+    let mut args = vec![call, bytes(shard)];
+    for Command { intent, action, origin } in commands {
+        let Action::PlaceOrder(it) = action else { return None };
+        keys.push(keys::shard_intent(shard, &intent.principal, &intent.key));
+        let origin = origin.as_ref().map(|origin| bytes(&**origin)).unwrap_or_default();
+        let mut terms = order(it);
+        terms.extend_from_slice(&owner_bytes(intent).to_le_bytes());
+        args.extend([bytes(intent), origin, name(&it.account), name(&it.instrument), terms]);
+    }
+    Some(Call { script: &PLACE_ORDERS, keys, args })
+}
+
 /// The call that makes the *no* to an intent whose time has run out the last word.
 pub(crate) fn last_word(terms: Terms, shard: &ShardId, intent: &Intent) -> Call {
     let keys = vec![keys::shard_records(shard), keys::shard_intent(shard, &intent.principal, &intent.key)];
@@ -50,11 +71,19 @@ pub(crate) fn last_word(terms: Terms, shard: &ShardId, intent: &Intent) -> Call 
 impl Terms {
     /// The same with how long the intent's principal and key are, which are its first fields.
     fn bytes(self, intent: &Intent) -> Vec<u8> {
-        let owner_bytes = (intent.principal.as_str().len() + intent.key.as_str().len() + 4) as u16;
-        let mut call = parts(&[&self.epoch, &self.at_ms, &self.skew_ms_max, &self.slack_ms, &self.entries_max]);
-        call.extend_from_slice(&owner_bytes.to_le_bytes());
+        let mut call = self.numbers();
+        call.extend_from_slice(&owner_bytes(intent).to_le_bytes());
         call
     }
+
+    fn numbers(self) -> Vec<u8> {
+        parts(&[&self.epoch, &self.at_ms, &self.skew_ms_max, &self.slack_ms, &self.entries_max])
+    }
+}
+
+/// How many bytes an intent's principal and key take in the encoding. Both are far shorter than a word of 16 bits can say.
+fn owner_bytes(intent: &Intent) -> u16 {
+    (intent.principal.as_str().len() + intent.key.as_str().len() + 4) as u16
 }
 
 /// The call that lets a shard go on in an epoch.

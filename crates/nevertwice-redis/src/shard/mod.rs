@@ -11,10 +11,10 @@ mod reply;
 mod scripts;
 
 pub(crate) use asking::{Asking, ask};
-pub(crate) use calls::{Terms, adopt_shard, decision, last_word};
+pub(crate) use calls::{ORDERS_MAX, Terms, adopt_shard, decision, last_word, orders};
 pub(crate) use dump::Dump;
 pub(crate) use fields::{Adoptions, HEAD_VERSION};
 pub(crate) use reading::{Read, head, read};
-pub(crate) use reply::{Odd, Outcome, adopted, outcome, place};
+pub(crate) use reply::{Odd, Outcome, adopted, each, outcome, place};
 pub(crate) use scripts::ADOPT_PLACE;
 pub(crate) use scripts::ALL;

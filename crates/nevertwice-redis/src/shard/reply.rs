@@ -13,7 +13,7 @@ use super::rejections::rejection;
 #[derive(Debug)]
 pub(crate) enum Outcome {
     /// It decided, at that position of the shard.
-    Decided(Decision, Position),
+    Decided(Box<Decision>, Position),
     /// The caller's clock is too far from the server's. Nothing was done.
     ClockSkew,
     /// The shard goes on in another epoch. Nothing was done.
@@ -57,7 +57,7 @@ impl From<DecodeError> for Odd {
 pub(super) fn parts(value: &Value) -> Result<Vec<&[u8]>, Odd> {
     let Value::Array(items) = value else { return Err(Odd::Shape("a reply that is no list".into())) };
     let bytes = |item| match item {
-        &Value::BulkString(ref bytes) => Ok(bytes.as_slice()),
+        Value::BulkString(bytes) => Ok(bytes.as_slice()),
         Value::Nil => Ok(&[][..]),
         _ => Err(Odd::Shape("a reply with something that is no text".into())),
     };
@@ -68,22 +68,36 @@ pub(super) fn number<T: std::str::FromStr>(bytes: &[u8]) -> Result<T, Odd> {
     std::str::from_utf8(bytes).ok().and_then(|text| text.parse().ok()).ok_or_else(|| Odd::Shape("a reply whose number is none".into()))
 }
 
+/// The replies to `count` commands that one script decided: one for each, or one that counts for all.
+pub(crate) fn each(value: Value, count: usize) -> Result<Vec<Value>, Odd> {
+    match value {
+        Value::Array(replies) if matches!(replies.first(), Some(Value::Array(_))) => {
+            if replies.len() == count {
+                Ok(replies)
+            } else {
+                Err(Odd::Shape(format!("{} replies to {count} commands", replies.len())))
+            }
+        }
+        one => Ok(vec![one; count]),
+    }
+}
+
 /// What a deciding script replied.
 pub(crate) fn outcome(shard: &ShardId, value: &Value) -> Result<Outcome, Odd> {
     Ok(match parts(value)?.as_slice() {
         [b"accepted", entry] => {
             let entry = decode_entry(entry)?;
             let position = entry.position;
-            Outcome::Decided(Decision::Accepted(entry), position)
+            Outcome::Decided(Box::new(Decision::Accepted(entry)), position)
         }
         [b"replayed", position, record] => {
             let entry = replayed(shard, record)?;
-            Outcome::Decided(Decision::Replayed(entry), decode_fields(position)?)
+            Outcome::Decided(Box::new(Decision::Replayed(entry)), decode_fields(position)?)
         }
         [b"rejected", position, code, detail] => {
             let code = String::from_utf8_lossy(code);
             let rejection: Rejection = rejection(&code, detail)?.ok_or_else(|| Odd::Shape(format!("a refusal `{code}`")))?;
-            Outcome::Decided(Decision::Rejected(rejection), decode_fields(position)?)
+            Outcome::Decided(Box::new(Decision::Rejected(rejection)), decode_fields(position)?)
         }
         [b"clock_skew"] => Outcome::ClockSkew,
         [b"epoch_superseded", epoch] => Outcome::EpochSuperseded(number(epoch)?),

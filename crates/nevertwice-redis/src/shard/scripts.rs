@@ -27,6 +27,7 @@ scripts! {
     LIST_INSTRUMENT = "list_instrument", SHARD, ["call", "shard", "asked", "origin", "instrument", "terms"];
     OPEN_ACCOUNT = "open_account", SHARD, ["call", "shard", "asked", "origin", "account", "terms"];
     PLACE_ORDER = "place_order", SHARD, ["call", "shard", "asked", "origin", "account", "instrument", "terms"];
+    PLACE_ORDERS = "place_orders", &["records", "entries", "intents..."], ["call", "shard", "orders..."];
     REPRICE = "reprice", SHARD, ["call", "shard", "asked", "origin", "instrument", "new_base"];
     FREEZE = "freeze", SHARD, ["call", "shard", "asked", "origin", "instrument"];
     UNFREEZE = "unfreeze", SHARD, ["call", "shard", "asked", "origin", "instrument"];

@@ -2,8 +2,10 @@
 
 mod conformance;
 mod given_time;
+mod groups;
 mod keys;
 mod lost_and_refused;
+mod races;
 mod runner;
 mod sent;
 mod stream;

@@ -1,10 +1,11 @@
 //! Keys, for those who write a guard of their own. Each call is told apart by key, owner and generation: the same call again changes
 //! nothing more, so none of them has an idempotency key of its own.
 
-use nevertwice_api::{ErrorCode, Failure, Health, KeyReply, fingerprint, wire};
+use nevertwice_api::{ErrorCode, Failure, Health, KeyDeed, KeyReply, fingerprint, wire};
 use nevertwice_core::keys::{self as core, KeyRejection, OwnerId};
 use nevertwice_core::{IdempotencyKey, Principal};
 
+use super::key_audit::Deed;
 use crate::access::Role;
 use crate::app::App;
 use crate::body;
@@ -32,7 +33,12 @@ pub(crate) async fn register(call: Box<Call>) -> Result<Reply, Refusal> {
         expires_at: asked.expires_at,
         lapse: asked.lapse.into(),
     };
+    let deed = Deed { call: &call, keys, name: &name, deed: KeyDeed::Registered, generation: None, names_owner: true };
+    let told = deed.tell(&command).await?;
     let reply = keys.register(&name, command, levels).await?;
+    if reply.reply.is_err() {
+        deed.take_back(told).await;
+    }
     let at = KeyReply { reply: Ok(()), at_ms: reply.at_ms, levels: reply.levels };
     let answer = match reply.reply {
         Ok(registered) => convert::registered(registered, &owner, asked.lapse.into(), &at),
@@ -56,7 +62,12 @@ pub(crate) async fn complete(call: Box<Call>) -> Result<Reply, Refusal> {
     let is_tombstone = answer.body == core::BodyKept::Tombstone;
     let body_bytes = bytes.body.len();
     let command = core::CompleteKey { owner, generation: asked.generation, answer };
+    let deed = Deed { call: &call, keys, name: &name, deed: KeyDeed::Completed, generation: Some(asked.generation), names_owner: true };
+    let told = deed.tell(&command).await?;
     let reply = keys.complete(&name, command, bytes, levels).await?;
+    if reply.reply.is_err() {
+        deed.take_back(told).await;
+    }
     let completion = judged(&call.app, keys, reply.reply, reply.at_ms, |completion| match completion {
         core::Completion::KeptBefore => KeyOutcome::KeptBefore,
         core::Completion::Kept if is_tombstone => KeyOutcome::Tombstone,
@@ -81,7 +92,14 @@ pub(crate) async fn renew(call: Box<Call>) -> Result<Reply, Refusal> {
     let lease_ms = lease(keys, asked.lease_ms)?;
     let renewed = async {
         let owner = owner(&call, keys, &name, asked.owner.as_deref(), asked.generation).await?;
-        let reply = keys.renew(&name, core::RenewLease { owner, generation: asked.generation, lease_ms }).await?;
+        let command = core::RenewLease { owner, generation: asked.generation, lease_ms };
+        let (generation, names_owner) = (Some(asked.generation), asked.owner.is_some());
+        let deed = Deed { call: &call, keys, name: &name, deed: KeyDeed::Renewed, generation, names_owner };
+        let told = deed.tell(&command).await?;
+        let reply = keys.renew(&name, command).await?;
+        if reply.reply.is_err() {
+            deed.take_back(told).await;
+        }
         let lease = judged(&call.app, keys, reply.reply, reply.at_ms, |_| KeyOutcome::Renewed)?;
         Ok(wire::LeaseRenewed {
             owner: convert::owner_text(&owner),
@@ -104,7 +122,14 @@ pub(crate) async fn release(call: Box<Call>) -> Result<Reply, Refusal> {
     let name = name(&call.caller.principal, asked.scope.as_deref(), &asked.key)?;
     let released = async {
         let owner = owner(&call, keys, &name, asked.owner.as_deref(), asked.generation).await?;
-        let reply = keys.release(&name, core::ReleaseKey { owner, generation: asked.generation }, levels).await?;
+        let command = core::ReleaseKey { owner, generation: asked.generation };
+        let (generation, names_owner) = (Some(asked.generation), asked.owner.is_some());
+        let deed = Deed { call: &call, keys, name: &name, deed: KeyDeed::Released, generation, names_owner };
+        let told = deed.tell(&command).await?;
+        let reply = keys.release(&name, command, levels).await?;
+        if reply.reply.is_err() {
+            deed.take_back(told).await;
+        }
         judged(&call.app, keys, reply.reply, reply.at_ms, |()| KeyOutcome::Released)?;
         Ok(wire::KeyReleased {
             owner: convert::owner_text(&owner),
@@ -203,7 +228,7 @@ fn refuse(keys: &KeyRecords, rejection: &KeyRejection, at_ms: i64) -> Refusal {
     convert::refuse_key(rejection, at_ms, keys.bounds.lease_ms)
 }
 
-/// A key is no shard, and its store keeps no history: what an operator did to it stands in the log.
+/// What an operator did to a claim of somebody else stands in the log as well, refusals included.
 fn tell(call: &Call, command: &str, name: &KeyName, generation: u64, refused: Option<&Refusal>) {
     let KeyName { principal, scope, key } = name;
     let (who, from, scope) = (call.caller.name.as_str(), call.caller.peer, scope.as_ref().map_or("", KeyScope::as_str));

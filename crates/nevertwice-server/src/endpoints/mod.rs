@@ -6,6 +6,7 @@ pub(crate) mod bookings;
 pub(crate) mod history;
 pub(crate) mod instruments;
 pub(crate) mod journal;
+mod key_audit;
 pub(crate) mod keys;
 pub(crate) mod markets;
 pub(crate) mod orders;

@@ -14,6 +14,7 @@ use super::KeyParts;
 use super::open::of_one;
 use crate::config::{Config, KeysStore};
 use crate::error::StartError;
+use crate::secret_change::{SecretChangeError, check_secret_change, note_secret_change};
 use crate::secret_file::{Noted, SecretFile};
 
 /// The small file in a folder of keys that tells the right secret from another: it goes with a copy.
@@ -80,8 +81,15 @@ impl LocalKeys {
                 format!("{wrong}. Nothing was started. Name a folder that can be made and written with `data`."),
             )
         })?;
+        let now_ms = clock.now_ms();
+        let marks: Vec<String> = std::iter::once(&secret).chain(&previous).map(|secret| FILE.mark(secret)).collect();
+        check_secret_change(&data, &marks, now_ms).map_err(|error| change_refused(&data, &error))?;
         let opened = LocalKeyStore::open(Arc::new(storage), clock, &options(config));
         let (store, report) = opened.map_err(|error| refuse(&data, &error))?;
+        if let [_, previous] = &marks[..] {
+            let until_ms = now_ms.saturating_add(config.keys_retention_ms);
+            note_secret_change(&data, previous, until_ms).map_err(|error| change_refused(&data, &error))?;
+        }
         FILE.note_anew(&path, &data, &secret)?;
         if previous.is_some() {
             tracing::info!(retention_ms = config.keys_retention_ms, "the secret of keys is being changed: keys are known under both");
@@ -147,6 +155,11 @@ fn options(config: &Config) -> KeyStoreOptions {
         queue_max: config.queue_max,
         ..KeyStoreOptions::default()
     }
+}
+
+fn change_refused(data: &Path, error: &SecretChangeError) -> StartError {
+    let detail = format!("{}: {error} (`keys_previous_secret_file`). Nothing was started.", data.display());
+    StartError::new(ErrorCode::ConfigurationInvalid, detail)
 }
 
 fn refuse(data: &Path, error: &OpenError) -> StartError {

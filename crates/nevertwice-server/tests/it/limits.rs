@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 
 use crate::callers::{OPERATOR, SERVICE};
 use crate::client::{Answer, Ask};
-use crate::house::{House, eventually};
+use crate::house::{House, Plan, eventually};
 
 const ORDERS: &str = "/v1/markets/wc/orders";
 
@@ -18,18 +18,22 @@ fn by_operator(ask: Ask) -> Ask {
     ask.header("authorization", format!("Bearer {OPERATOR}"))
 }
 
-fn by_service(ask: Ask, principal: &str) -> Ask {
+pub(crate) fn by_service(ask: Ask, principal: &str) -> Ask {
     ask.header("authorization", format!("Bearer {SERVICE}")).header("principal", principal)
 }
 
 /// A server with two keys and a market.
 async fn guarded(change: impl FnOnce(&mut Config)) -> House {
-    let house = House::configured(|config| {
-        config.operator_key = Some(Secret::new(OPERATOR));
-        config.service_key = Some(Secret::new(SERVICE));
-        change(config);
-    })
-    .await;
+    let mut plan = Plan::default();
+    change(&mut plan.config);
+    guarded_by(plan).await
+}
+
+/// The same with more than other settings.
+pub(crate) async fn guarded_by(mut plan: Plan) -> House {
+    plan.config.operator_key = Some(Secret::new(OPERATOR));
+    plan.config.service_key = Some(Secret::new(SERVICE));
+    let house = House::with(plan).await;
     let limits = json!({"quantity_max": 1_000, "holding_max": 1_000_000, "house_loss_max": 10_000_000});
     for (key, path, body) in [
         ("1", "/v1/markets", json!({"market": "wc", "decimals": 2, "fee_bps": 0, "limits": limits, "mode": "open"})),
@@ -41,7 +45,7 @@ async fn guarded(change: impl FnOnce(&mut Config)) -> House {
     house
 }
 
-fn order(key: &str) -> Ask {
+pub(crate) fn order(key: &str) -> Ask {
     Ask::post(ORDERS, key, json!({"account": "ann", "instrument": "ARG", "side": "buy", "quantity": 1}).to_string())
 }
 
@@ -54,13 +58,13 @@ async fn net(house: &House) -> Value {
 }
 
 /// A request that is under way until the rest of it is sent.
-struct Slow {
+pub(crate) struct Slow {
     stream: TcpStream,
     rest: Vec<u8>,
 }
 
 impl Slow {
-    async fn begin(house: &House, ask: Ask) -> Self {
+    pub(crate) async fn begin(house: &House, ask: Ask) -> Self {
         let mut stream = TcpStream::connect(house.addr).await.expect("the server accepts");
         let bytes = ask.bytes();
         let (first, rest) = bytes.split_at(bytes.len() - 5);
@@ -68,7 +72,7 @@ impl Slow {
         Self { stream, rest: rest.to_vec() }
     }
 
-    async fn end(mut self) -> String {
+    pub(crate) async fn end(mut self) -> String {
         self.stream.write_all(&self.rest).await.expect("it can be sent");
         let mut answer = String::new();
         self.stream.read_to_string(&mut answer).await.expect("it can be read");
@@ -207,7 +211,7 @@ async fn a_full_server_lets_callers_wait_and_operators_in() {
     assert_eq!(net(&house).await, 3);
 }
 
-async fn metric(house: &House, name: &str) -> f64 {
+pub(crate) async fn metric(house: &House, name: &str) -> f64 {
     let text = house.send(by_operator(Ask::get("/metrics"))).await.text;
     let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_else(|| panic!("no {name}: {text}"));
     line.trim().parse().expect("a number")

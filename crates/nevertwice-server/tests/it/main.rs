@@ -9,6 +9,7 @@ mod configuration;
 mod copies;
 mod documents;
 mod edges;
+mod fair_turns;
 mod faults;
 mod figures;
 mod heads;

@@ -142,6 +142,7 @@ fn compare_audit(promoted: &SteppedBackend, there: &[Entry]) -> Result<(), Findi
             match fact {
                 Fact::Entry(entry) => told.push(*entry),
                 Fact::Folder(_) => deeds += 1,
+                Fact::Key(_) => {}
             }
         }
         match page.next {

@@ -8,7 +8,7 @@ use clap::Args;
 use nevertwice_local::clock::{Clock as _, SystemClock};
 
 use super::finding::Diagnosis;
-use super::{clock, configuration, credentials, disk, filesystem, folder, ledger, limits, memory, tls, traces};
+use super::{clock, configuration, credentials, disk, filesystem, folder, ledger, limits, memory, proxy, tls, traces};
 use crate::output::report;
 use crate::serve;
 
@@ -18,6 +18,9 @@ use crate::serve;
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
     settings: serve::Arguments,
+    /// Looks at the settings of `nevertwice proxy` in this file, and at what they name, instead of a server's.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "listen", "config", "settings", "log"])]
+    proxy: Option<PathBuf>,
     /// One JSON object instead of text.
     #[arg(long)]
     json: bool,
@@ -45,6 +48,11 @@ impl DoctorArgs {
     }
 
     fn diagnose(&self) -> Diagnosis {
+        if let Some(file) = &self.proxy {
+            let mut findings = proxy::look(file, SystemClock.now_ms());
+            findings.push(clock::look());
+            return Diagnosis::new(findings);
+        }
         let sources = self.settings.sources();
         let file = sources.as_ref().ok().and_then(|sources| sources.file.clone());
         let (config, mut findings) = configuration::look(sources, self.settings.data.clone());
@@ -67,7 +75,8 @@ impl DoctorArgs {
     }
 }
 
-fn nearest(folder: &std::path::Path) -> PathBuf {
+/// The folder itself, or the nearest one above it that is there.
+pub(super) fn nearest(folder: &std::path::Path) -> PathBuf {
     let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     whole.ancestors().find(|ancestor| ancestor.is_dir()).map_or_else(|| PathBuf::from("/"), PathBuf::from)
 }

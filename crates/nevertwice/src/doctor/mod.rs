@@ -15,7 +15,9 @@ mod ledger;
 mod limits;
 mod memory;
 mod permissions;
+mod proxy;
 mod tls;
 mod traces;
 
 pub(crate) use command::DoctorArgs;
+use command::nearest;

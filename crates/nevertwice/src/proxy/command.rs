@@ -67,7 +67,7 @@ fn read_store(text: &str) -> Result<StoreUrl, String> {
 impl ProxyArgs {
     fn config(&self) -> Result<ProxyConfig, ProxyError> {
         let mut config = match &self.config {
-            Some(path) => ProxyConfig::from_toml(&path.display().to_string(), &text_of(path)?)?,
+            Some(path) => settings_of(path)?,
             None => ProxyConfig::default(),
         };
         config.upstream = self.upstream.clone().or(config.upstream);
@@ -80,6 +80,11 @@ impl ProxyArgs {
         config.check()?;
         Ok(config)
     }
+}
+
+/// The settings in a file, whether or not they fit each other.
+pub(crate) fn settings_of(path: &Path) -> Result<ProxyConfig, ProxyError> {
+    ProxyConfig::from_toml(&path.display().to_string(), &text_of(path)?)
 }
 
 fn text_of(path: &Path) -> Result<String, ProxyError> {
@@ -109,7 +114,7 @@ fn serve(config: &ProxyConfig) -> Result<(), ProxyError> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| internal("No runtime could be made", error))?;
     let Opened { store, secrets } = store::open(config, &runtime)?;
-    let metrics = Arc::new(ProxyMetrics::new(Arc::clone(&store)));
+    let metrics = Arc::new(ProxyMetrics::new(Arc::clone(&store), &config.patterns()));
     let parts = ProxyParts {
         store,
         secrets,

@@ -59,7 +59,9 @@ fn times() -> Histogram {
 }
 
 impl ProxyMetrics {
-    pub(super) fn new(store: Arc<dyn KeyStore>) -> Self {
+    /// The figures of these routes are there from the start, as zeros: an alarm that looks at a rise would miss the first one of a figure
+    /// that appears with it.
+    pub(super) fn new(store: Arc<dyn KeyStore>, routes: &[String]) -> Self {
         let mut registry = Registry::with_prefix("nevertwice_proxy");
         let outcomes = Family::<OutcomeOf, Counter>::default();
         registry.register("key_outcomes", "What became of requests at guarded routes", outcomes.clone());
@@ -78,6 +80,18 @@ impl ProxyMetrics {
         registry.register("stale_owners_refused", "Attempts that were replaced and could not change their key", stale.clone());
         let watched = Arc::new(OnceLock::new());
         registry.register_collector(Box::new(Scraped { watched: Arc::clone(&watched), store }));
+        for route in routes {
+            for outcome in Outcome::ALL {
+                drop(outcomes.get_or_create(&OutcomeOf { route: route.clone(), outcome: outcome.word() }));
+            }
+            let route = RouteOnly { route: route.clone() };
+            drop((handled.get_or_create(&route), body_bytes.get_or_create(&route), stale.get_or_create(&route)));
+        }
+        for operation in OPERATIONS {
+            for answered in ["true", "false"] {
+                drop(stored.get_or_create(&OperationOf { operation, answered }));
+            }
+        }
         Self { registry, outcomes, handled, body_bytes, stored, stale, watched }
     }
 
@@ -93,6 +107,9 @@ impl ProxyMetrics {
         Ok(text)
     }
 }
+
+/// What the layer asks a store for.
+const OPERATIONS: [&str; 5] = ["register", "complete", "renew", "release", "inspect"];
 
 impl KeyObserver for ProxyMetrics {
     fn ended(&self, route: &str, outcome: Outcome) {

@@ -10,4 +10,5 @@ mod metrics;
 mod redis_store;
 mod store;
 
-pub(crate) use command::{ProxyArgs, run};
+pub(crate) use command::{ProxyArgs, run, settings_of};
+pub(crate) use store::{check_change, check_note};

@@ -1,16 +1,16 @@
 //! Where keys are kept: in a database, on a Redis server, in a folder, or in memory.
 
-use std::fs::File;
-use std::io::{ErrorKind, Write as _};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
 use nevertwice_api::{ErrorCode, KeyStore};
 use nevertwice_idempotency::proxy::{ProxyConfig, ProxyError};
 use nevertwice_idempotency::{MemoryStore, Secrets};
-use nevertwice_local::clock::SystemClock;
+use nevertwice_local::clock::{Clock as _, SystemClock};
 use nevertwice_local::storage::FileStorage;
 use nevertwice_local::{KeyStoreOptions, LocalKeyStore};
+use nevertwice_server::{SecretChangeError, check_secret_change, note_secret_change, write_note};
 use tokio::runtime::Runtime;
 
 use super::{database, redis_store};
@@ -30,7 +30,7 @@ pub(super) fn open(config: &ProxyConfig, runtime: &Runtime) -> Result<Opened, Pr
     let known = |setting: &str| {
         secrets.clone().ok_or_else(|| {
             ProxyError::configuration(format!(
-                "`{setting}` came without `secret_file`: keys that outlive this process need a secret that does; make one by `openssl rand -hex 32`"
+                "`{setting}` came without `secret_file`: keys that outlive this process need a secret that does; make one by `(umask 077 && openssl rand -hex 32 > FILE)`"
             ))
         })
     };
@@ -49,7 +49,9 @@ pub(super) fn open(config: &ProxyConfig, runtime: &Runtime) -> Result<Opened, Pr
         code: ErrorCode::DataFolderInvalid,
         detail: format!("{} can't be used: {error}. Nothing was started. Name a folder that can be made and written.", data.display()),
     })?;
-    check(data, &known)?;
+    check_note(data, &known)?;
+    let now_ms = SystemClock.now_ms();
+    check_change(data, &known, now_ms)?;
     let options = KeyStoreOptions {
         records_max: config.store.records_max,
         answers_bytes_max: config.store.answers_bytes_max,
@@ -59,7 +61,7 @@ pub(super) fn open(config: &ProxyConfig, runtime: &Runtime) -> Result<Opened, Pr
     };
     let opened = LocalKeyStore::open(Arc::new(storage), Arc::new(SystemClock), &options);
     let (store, report) = opened.map_err(|error| ProxyError { code: error.code(), detail: format!("{}: {error}.", data.display()) })?;
-    note(data, &known)?;
+    note(data, &known, now_ms.saturating_add(config.retention_ms_max()))?;
     tracing::info!(data = %data.display(), records = report.records, took = ?report.took, "keys recovered");
     for bad in report.bad_snapshots {
         tracing::warn!(snapshot = bad, "a snapshot of keys does not count; the one before it does");
@@ -68,7 +70,7 @@ pub(super) fn open(config: &ProxyConfig, runtime: &Runtime) -> Result<Opened, Pr
 }
 
 /// Refuses a secret that is not the folder's: no key would be known under it, and what was carried out would run again.
-fn check(data: &Path, secrets: &Secrets) -> Result<(), ProxyError> {
+pub(crate) fn check_note(data: &Path, secrets: &Secrets) -> Result<(), ProxyError> {
     let noted = match std::fs::read_to_string(data.join(NOTE)) {
         Ok(noted) => noted,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -83,23 +85,28 @@ fn check(data: &Path, secrets: &Secrets) -> Result<(), ProxyError> {
     )))
 }
 
-/// Notes the secret that counts from now on, unless it is noted. The note appears whole or not at all: a half of it would be taken for
-/// another secret's.
-fn note(data: &Path, secrets: &Secrets) -> Result<(), ProxyError> {
-    let [mark, ..] = secrets.marks()[..] else { return Ok(()) };
-    let (file, text) = (data.join(NOTE), format!("{}\n", hexadecimal(&mark)));
-    let written = || {
-        if std::fs::read_to_string(&file).is_ok_and(|noted| noted == text) {
-            return Ok(());
-        }
-        let new = file.with_extension("tmp");
-        let mut making = File::create(&new)?;
-        making.write_all(text.as_bytes())?;
-        making.sync_all()?;
-        std::fs::rename(&new, &file)?;
-        File::open(data)?.sync_all()
-    };
-    written().map_err(|error: std::io::Error| unusable(data, &error))
+/// Refuses to go on without the secret before this one while keys that it has named are remembered.
+pub(crate) fn check_change(data: &Path, secrets: &Secrets, now_ms: i64) -> Result<(), ProxyError> {
+    let marks: Vec<String> = secrets.marks().iter().map(|mark| hexadecimal(mark)).collect();
+    check_secret_change(data, &marks, now_ms).map_err(|error| change_refused(data, &error))
+}
+
+fn change_refused(data: &Path, error: &SecretChangeError) -> ProxyError {
+    ProxyError::configuration(format!("{}: {error} (`previous_secret_file`)", data.display()))
+}
+
+/// Notes the secret that counts from now on, unless it is noted, and until when the one before it is needed.
+fn note(data: &Path, secrets: &Secrets, needed_until_ms: i64) -> Result<(), ProxyError> {
+    let marks = secrets.marks();
+    if let [_, previous, ..] = &marks[..] {
+        note_secret_change(data, &hexadecimal(previous), needed_until_ms).map_err(|error| change_refused(data, &error))?;
+    }
+    let [mark, ..] = marks[..] else { return Ok(()) };
+    let text = format!("{}\n", hexadecimal(&mark));
+    if std::fs::read_to_string(data.join(NOTE)).is_ok_and(|noted| noted == text) {
+        return Ok(());
+    }
+    write_note(data, NOTE, &text).map_err(|error| unusable(data, &error))
 }
 
 fn unusable(data: &Path, error: &std::io::Error) -> ProxyError {
@@ -120,15 +127,18 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let data = folder.path();
         let (one, two) = (Secrets::new([1; 32]), Secrets::new([2; 32]));
-        assert!(check(data, &one).is_ok(), "nothing is noted yet");
-        note(data, &one).expect("it is noted");
-        assert!(check(data, &one).is_ok());
-        let refused = check(data, &two).expect_err("it is another");
+        assert!(check_note(data, &one).is_ok(), "nothing is noted yet");
+        note(data, &one, 1_000).expect("it is noted");
+        assert!(check_note(data, &one).is_ok());
+        let refused = check_note(data, &two).expect_err("it is another");
         assert_eq!(refused.code, ErrorCode::ConfigurationInvalid);
         let changing = Secrets::changing([2; 32], [1; 32]);
-        assert!(check(data, &changing).is_ok());
-        note(data, &changing).expect("it is noted");
-        assert!(check(data, &two).is_ok() && check(data, &one).is_err());
+        assert!(check_note(data, &changing).is_ok());
+        note(data, &changing, 1_000).expect("it is noted");
+        assert!(check_note(data, &two).is_ok() && check_note(data, &one).is_err());
+        let refused = check_change(data, &two, 999).expect_err("the one before is left out while it is needed");
+        assert!(refused.detail.contains("previous_secret_file"), "{refused}");
+        assert!(check_change(data, &changing, 999).is_ok() && check_change(data, &two, 1_000).is_ok());
         let noted = std::fs::read_to_string(data.join(NOTE)).expect("it is there");
         assert!(!noted.contains(&hexadecimal(&[2; 32])), "the secret itself is not noted");
     }

@@ -69,7 +69,19 @@ fn an_operator_looks_at_a_claim_and_renews_and_releases_it() {
         .expect("the binary starts");
     let explained = told(&explained);
     assert!(explained.contains("it is free") && explained.contains("key k of ann in scope charges"), "{explained}");
+    let audit = |source: [&str; 2]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_nevertwice")).arg("audit").args(source).output();
+        let text = told(&output.expect("the binary starts"));
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains("the record of a key")).collect();
+        assert_eq!(lines.len(), 2, "{text}");
+        for (line, command) in lines.iter().zip(["renew_lease", "release_key"]) {
+            assert!(line.contains(&format!("{command} charges by local")) && line.contains("as ann with k: before {"), "{line}");
+        }
+        assert!(lines[1].contains("\"state\":\"free\"") && lines[1].contains(&generation), "{}", lines[1]);
+    };
+    audit(["--server", &format!("http://{}", serving.address())]);
     let stopped = serving.signal("-TERM");
+    audit(["--data", &folder.path().join("data").to_string_lossy()]);
     let log = String::from_utf8_lossy(&stopped.stderr);
     assert!(log.contains("an operator changed a key's record") && log.contains("command=\"release\""), "{log}");
 }

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use nevertwice_idempotency::proxy::ProxyConfig;
 use nevertwice_server::config::{Config, SETTINGS, Sources, load};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -210,11 +211,45 @@ fn the_compose_file_s_pair_is_a_primary_and_a_standby_that_follows_it() {
 }
 
 #[test]
+fn the_compose_file_s_proxy_is_one_that_starts() {
+    let compose: Value = serde_saphyr::from_str(&text("compose.yml")).expect("it is YAML");
+    let (service, alone) = (&compose["services"]["proxy"], &compose["services"]["nevertwice"]);
+    assert_eq!(service["profiles"][0], "proxy");
+    for member in ["restart", "read_only", "cap_drop", "security_opt", "image"] {
+        assert_eq!(service[member], alone[member], "{member}");
+    }
+    let (volume, at) = service["volumes"][0].as_str().and_then(|volume| volume.split_once(':')).expect("a volume");
+    assert!(compose["volumes"].as_object().expect("volumes").contains_key(volume));
+    let command: Vec<&str> = service["command"].as_array().expect("a command").iter().filter_map(Value::as_str).collect();
+    let flag = |name: &str| command.iter().skip_while(|word| **word != name).nth(1).copied().unwrap_or_else(|| panic!("no {name}"));
+    assert!(Path::new(flag("--data")).starts_with(at), "keys lie in the volume");
+    let secret = flag("--secret-file").strip_prefix("/run/secrets/").expect("a secret is mounted under its name");
+    assert!(service["secrets"].as_array().expect("secrets").contains(&Value::from(secret)));
+    assert!(!compose["secrets"][secret]["environment"].is_null());
+    let ports: Vec<&str> = service["ports"].as_array().expect("ports").iter().filter_map(Value::as_str).collect();
+    for (name, port) in [("--listen", ports[0]), ("--admin", ports[1])] {
+        let inside = flag(name).rsplit_once(':').expect("a port").1;
+        assert!(port.starts_with("127.0.0.1:") && port.ends_with(&format!(":{inside}")), "{port}");
+    }
+    let check = service["healthcheck"]["test"].to_string();
+    assert!(check.contains(&format!("/dev/tcp/127.0.0.1/{}", flag("--admin").rsplit_once(':').expect("a port").1)), "{check}");
+    let config = ProxyConfig::default();
+    let grace = service["stop_grace_period"].as_str().and_then(|grace| grace.strip_suffix('s')?.parse::<u64>().ok()).expect("seconds");
+    assert!(grace * 1_000 > config.drain_ms);
+    // The binary understands the command; the secret that it names is not on this machine.
+    let upstream = "${NEVERTWICE_UPSTREAM:-http://127.0.0.1:9000}";
+    let words = command.iter().map(|word| if *word == upstream { "http://127.0.0.1:9000" } else { word });
+    let output = Command::new(env!("CARGO_BIN_EXE_nevertwice")).args(words).ran();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && told.contains("/run/secrets/proxy_secret"), "{told}");
+}
+
+/// Has systemd look at a unit, and gives what it sets.
 #[cfg(target_os = "linux")]
-fn systemd_takes_the_unit_and_finds_it_closed() {
-    let unit = text("ops/nevertwice.service");
+fn analysed(name: &str) -> impl Fn(&str) -> Option<String> {
+    let unit = text(&format!("ops/{name}"));
     let folder = TempDir::new().expect("a folder can be made");
-    let file = folder.path().join("nevertwice.service");
+    let file = folder.path().join(name);
     // The binary is where it was built.
     let here = unit.replace("/usr/local/bin/nevertwice", env!("CARGO_BIN_EXE_nevertwice"));
     assert!(here != unit);
@@ -225,7 +260,32 @@ fn systemd_takes_the_unit_and_finds_it_closed() {
         let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{arguments:?}: {told}");
     }
-    let set = |key: &str| unit.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix('=')).next_back().map(str::to_owned);
+    move |key: &str| unit.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix('=')).next_back().map(str::to_owned)
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn systemd_takes_the_proxy_s_unit_and_finds_it_closed() {
+    let set = analysed("nevertwice-proxy.service");
+    let example = text("ops/config/proxy.toml");
+    let config = ProxyConfig::from_toml("proxy.toml", &example).expect("they are settings");
+    config.check().expect("they fit each other");
+    let files = set("LimitNOFILE").and_then(|files| files.parse::<usize>().ok()).expect("a limit");
+    assert!(files >= 3 * config.connections_max + config.requests_max + config.idle_connections_max + 100);
+    let stop = set("TimeoutStopSec").and_then(|stop| stop.strip_suffix('s')?.parse::<u64>().ok()).expect("seconds");
+    assert!(stop * 1_000 > config.drain_ms);
+    let started = set("ExecStart").expect("a command");
+    let configuration = Path::new("/etc").join(set("ConfigurationDirectory").expect("a folder"));
+    assert!(started.ends_with(&configuration.join("proxy.toml").display().to_string()), "{started}");
+    assert!(config.data.expect("a folder").starts_with(Path::new("/var/lib").join(set("StateDirectory").expect("a folder"))));
+    assert!(config.secret_file.expect("a secret").starts_with(configuration));
+    assert_ne!(set("User"), analysed("nevertwice.service")("User"), "each has a user of its own");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn systemd_takes_the_unit_and_finds_it_closed() {
+    let set = analysed("nevertwice.service");
     let config = Config::default();
     assert!(set("LimitNOFILE").and_then(|files| files.parse::<usize>().ok()).expect("a limit") >= config.connections_max + 100);
     let stop = set("TimeoutStopSec").and_then(|stop| stop.strip_suffix('s')?.parse::<u64>().ok()).expect("seconds");

@@ -1,7 +1,9 @@
 //! `nevertwice proxy` as a process.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -108,6 +110,19 @@ fn a_retry_through_the_proxy_does_not_reach_the_service() {
         assert!(metrics.contains(line), "{line}{metrics}");
     }
     assert!(metrics.contains("# EOF"));
+    // What alarms and the dashboard look at is shown.
+    let described: BTreeSet<&str> = metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
+    for file in ["ops/alerts.yml", "ops/grafana-dashboard.json"] {
+        let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file)).expect("it is there");
+        let is_of_name = |character: char| character.is_ascii_lowercase() || character == '_';
+        let names: BTreeSet<&str> =
+            text.split(|character| !is_of_name(character)).filter(|word| word.starts_with("nevertwice_proxy_")).collect();
+        assert!(names.len() >= 10, "{file}: {names:?}");
+        for name in names {
+            let base = ["_total", "_bucket", "_count", "_sum"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+            assert!(described.contains(base), "{file} looks at {name}, which no proxy shows");
+        }
+    }
 
     let id = proxied.process.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &id]).status().expect("kill is there").success());

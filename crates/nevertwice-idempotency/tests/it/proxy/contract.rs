@@ -86,8 +86,19 @@ async fn what_the_upstream_says_of_its_effect_counts_and_is_not_passed_on() {
         assert_eq!((told.text(), told.header("idempotency-effect")), ("said", None), "{path}");
         assert_eq!(house.outcomes().last(), Some(&then), "{path}");
     }
-    let unguarded = ask(house.address, request("GET", "/status/200?none", &[], "")).await;
-    assert_eq!(unguarded.header("idempotency-effect"), None);
+}
+
+#[tokio::test]
+async fn what_the_upstream_says_of_its_effect_is_not_passed_on_where_nothing_was_claimed() {
+    let upstream = Upstream::start().await;
+    let routes = "[[routes]]\nmethods = [\"POST\"]\npath = \"/status/{status}\"\npreset = \"stripe\"";
+    let house = House::with(upstream.address, "", routes).await;
+    // A route that is not guarded, and one that is, without a key.
+    for method in ["GET", "POST"] {
+        let told = ask(house.address, request(method, "/status/200?none", &[("authorization", "Bearer ann")], "")).await;
+        assert_eq!((told.text(), told.header("idempotency-effect")), ("said", None), "{method}");
+    }
+    assert_eq!(house.outcomes(), [Outcome::WithoutKey]);
 }
 
 #[tokio::test]

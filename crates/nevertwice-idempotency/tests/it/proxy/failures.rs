@@ -159,6 +159,27 @@ async fn an_answer_that_does_not_end_in_time_is_broken_off_and_unknown() {
 }
 
 #[tokio::test]
+async fn an_answer_that_always_has_more_is_too_late_as_well() {
+    // As fast as it is read, and without an end.
+    let address = raw(|_, mut stream| async move {
+        if take(&mut stream).await.is_some() {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").await;
+            let chunk = format!("{:x}\r\n{}\r\n", 1 << 16, "x".repeat(1 << 16));
+            while stream.write_all(chunk.as_bytes()).await.is_ok() {}
+        }
+    });
+    let routes = "[[routes]]\nmethods = [\"POST\"]\npath = \"/{one}\"\nstored_bytes_max = 1000";
+    let house = House::with(address.await, "connect_ms = 900\nfirst_byte_ms = 1000\nwhole_ms = 1100", routes).await;
+    let mut stream = write(house.address, post("/charges", "k", "{}")).await;
+    assert!(super::wire::head(&mut stream).await.starts_with("HTTP/1.1 200"));
+    // The answer had begun, and was too large to be kept.
+    assert_eq!(house.settled(1).await, [Outcome::Tombstone]);
+    let mut taken = vec![0; 1 << 16];
+    while !matches!(stream.read(&mut taken).await, Ok(0) | Err(_)) {}
+    assert_eq!(ask(house.address, post("/charges", "k", "{}")).await.code(), "answer_not_kept");
+}
+
+#[tokio::test]
 async fn a_proxy_that_stops_finishes_what_is_under_way_even_for_clients_that_left() {
     let upstream = Upstream::start().await;
     let mut house = House::before(upstream.address).await;

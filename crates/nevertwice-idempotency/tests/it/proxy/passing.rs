@@ -1,5 +1,7 @@
 //! What passes unguarded: as it comes, in both directions.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -147,6 +149,40 @@ async fn a_connection_may_change_to_another_protocol() {
     assert_eq!(&word, b"pong");
     assert!(is_closed(&mut stream).await);
     assert_eq!(house.counts.switched.get(), 1);
+}
+
+#[tokio::test]
+async fn connections_that_changed_their_protocol_are_bounded_and_places_come_back() {
+    let upgrades = Arc::new(AtomicUsize::new(0));
+    let counted = upgrades.clone();
+    let address = raw(move |_, mut stream| {
+        let counted = counted.clone();
+        async move {
+            let _ = head(&mut stream).await;
+            counted.fetch_add(1, Ordering::SeqCst);
+            let _ = stream.write_all(b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: chat\r\n\r\n").await;
+            let _ = stream.read_u8().await;
+        }
+    });
+    let house = House::with_settings(address.await, "connections_max = 2").await;
+    let asked = "GET /open/chat HTTP/1.1\r\nhost: shop\r\nconnection: upgrade\r\nupgrade: chat\r\n\r\n";
+    let mut changed = Vec::new();
+    for _ in 0..2 {
+        let mut stream = write(house.address, asked).await;
+        assert!(head(&mut stream).await.starts_with("HTTP/1.1 101"));
+        changed.push(stream);
+    }
+    let refused = ask(house.address, asked).await;
+    assert_eq!((refused.status, refused.code().as_str(), refused.header("retry-after")), (503, "overloaded", Some("1")));
+    assert_eq!((upgrades.load(Ordering::SeqCst), house.counts.refused.get()), (2, 1), "the upstream was not asked");
+    // Those that end give their places back.
+    drop(changed);
+    loop {
+        let mut stream = write(house.address, asked).await;
+        if head(&mut stream).await.starts_with("HTTP/1.1 101") {
+            break;
+        }
+    }
 }
 
 #[tokio::test]

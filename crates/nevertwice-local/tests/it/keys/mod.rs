@@ -9,6 +9,8 @@ mod crash;
 #[cfg(feature = "stepped")]
 mod damage;
 #[cfg(feature = "stepped")]
+mod damage_everywhere;
+#[cfg(feature = "stepped")]
 mod fixtures;
 #[cfg(feature = "stepped")]
 mod limits;

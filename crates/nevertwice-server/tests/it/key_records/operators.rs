@@ -128,3 +128,79 @@ async fn what_an_operator_does_to_a_key_stands_in_the_log_with_who_and_from_wher
         }
     }
 }
+
+/// What the audit tells, without what every fact has.
+async fn audited(house: &House) -> Vec<Value> {
+    let page = send(house, OPERATOR, "", Ask::get("/v1/audit")).await.json();
+    page["facts"].as_array().expect("a page has facts").clone()
+}
+
+#[tokio::test]
+async fn what_an_operator_does_to_a_key_stands_in_the_audit_with_what_was_before_and_after() {
+    let house = House::configured(guarded).await;
+    let claimed = send(&house, SERVICE, "ann", call("register", &with(registration(1), json!({"scope": "charges"})))).await.json();
+    let generation = claimed["generation"].clone();
+    assert_eq!(audited(&house).await, Vec::<Value>::new(), "a guard's own calls are no operator's");
+    let named = json!({"key": "k", "scope": "charges", "generation": generation});
+    house.later(70_000);
+    for refused in [json!({"generation": 7}), json!({"key": "other"})] {
+        assert_ne!(send(&house, OPERATOR, "ann", call("release", &with(named.clone(), refused))).await.status, 200);
+    }
+    assert_eq!(audited(&house).await, Vec::<Value>::new(), "what was refused changed nothing");
+    let renewed = send(&house, OPERATOR, "ann", call("renew", &with(named.clone(), json!({"lease_ms": 600_000})))).await;
+    assert_eq!(renewed.status, 200, "{}", renewed.text);
+    // Asked twice, it has happened once.
+    for _ in 0..2 {
+        assert_eq!(send(&house, OPERATOR, "ann", call("release", &named)).await.status, 200);
+    }
+    let facts = audited(&house).await;
+    let origin = &facts[0]["origin"];
+    assert_eq!((&origin["name"], &origin["role"]), (&json!("operator"), &json!("operator")));
+    assert!(origin["address"].as_str().is_some_and(|address| address.starts_with("127.0.0.1")), "{origin}");
+    let told: Vec<Value> = facts
+        .iter()
+        .map(|fact| json!([fact["command"], fact["principal"], fact["key"], fact["about"], fact["before"], fact["after"]]))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            json!(["renew_lease", "ann", "k", "charges", {"state": "in_progress", "lease_ms": -10_000},
+                {"state": "in_progress", "lease_ms": 600_000, "generation": generation}]),
+            json!(["release_key", "ann", "k", "charges", {"state": "in_progress", "lease_ms": 600_000},
+                {"state": "free", "generation": generation}]),
+        ]
+    );
+    assert!(facts.iter().all(|fact| fact.get("shard").is_none() && fact.get("position").is_none()));
+}
+
+#[tokio::test]
+async fn an_operators_own_claims_and_answers_are_audited_as_well() {
+    let house = House::configured(guarded).await;
+    let claimed = send(&house, OPERATOR, "ann", call("register", &registration(1))).await.json();
+    send(&house, OPERATOR, "ann", call("register", &registration(1))).await;
+    let answered = completion(1, &claimed["generation"], created());
+    for _ in 0..2 {
+        assert_eq!(send(&house, OPERATOR, "ann", call("complete", &answered)).await.status, 200);
+    }
+    assert_eq!(send(&house, OPERATOR, "ann", call("register", &registration(2))).await.json()["registration"], "replay");
+    let facts = audited(&house).await;
+    let commands: Vec<&Value> = facts.iter().map(|fact| &fact["command"]).collect();
+    assert_eq!(commands, ["register_key", "complete_key"]);
+    assert_eq!((&facts[0]["before"], &facts[0]["after"]["state"]), (&Value::Null, &json!("in_progress")));
+    let after = &facts[1]["after"];
+    assert_eq!((&after["state"], &after["status"], &after["is_tombstone"]), (&json!("completed"), &json!(201), &json!(false)));
+    assert!(!facts[1].to_string().contains("charge"), "the answer itself is not shown: {}", facts[1]);
+}
+
+#[tokio::test]
+async fn without_credentials_a_guards_calls_are_traffic_and_what_names_no_owner_is_audited() {
+    let house = House::open().await;
+    let claimed = house.send(call("register", &registration(1)).header("principal", "ann")).await.json();
+    let release = json!({"key": "k", "generation": claimed["generation"]});
+    let owned = with(release.clone(), json!({"owner": owner(1), "lease_ms": 1_000}));
+    assert_eq!(house.send(call("renew", &owned).header("principal", "ann")).await.status, 200);
+    assert_eq!(house.send(call("release", &release).header("principal", "ann")).await.status, 200);
+    let page = house.get("/v1/audit").await.json();
+    let commands: Vec<&Value> = page["facts"].as_array().expect("facts").iter().map(|fact| &fact["command"]).collect();
+    assert_eq!(commands, ["release_key"]);
+}

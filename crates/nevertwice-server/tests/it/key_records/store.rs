@@ -19,6 +19,8 @@ const LOST: u8 = 2;
 const NEWER: u8 = 3;
 /// Only sweeps fail.
 const UNSWEPT: u8 = 4;
+/// Whoever has the key completes it just before somebody else releases it.
+const RIVAL: u8 = 5;
 
 /// A store in memory that does what it is told to.
 struct Troubled {
@@ -79,6 +81,10 @@ impl KeyStore for Troubled {
         self.ask(|store| store.renew(id, command))
     }
     fn release(&self, id: KeyId, command: ReleaseKey, levels: Levels) -> BoxFuture<'static, Result<KeyReply<()>, KeyStoreFailure>> {
+        if self.trouble.load(Relaxed) == RIVAL {
+            let complete = CompleteKey { owner: command.owner, generation: command.generation, answer: AnswerBytes::tombstone(200, 0) };
+            drop(self.store.complete(id, complete, AnswerBytes::default(), levels));
+        }
         self.ask(|store| store.release(id, command, levels))
     }
     fn inspect(&self, id: KeyId) -> BoxFuture<'static, Result<Option<KeyRecord>, KeyStoreFailure>> {
@@ -156,4 +162,18 @@ async fn a_standby_claims_no_keys() {
     let shown = annex.send(crate::client::Ask::get("/v1/keys/inspect?key=k")).await;
     assert_eq!(shown.code(), "standby_follows");
     annex.close().await;
+}
+
+#[tokio::test]
+async fn a_command_of_an_operator_that_a_rival_overtook_is_in_the_audit_as_refused() {
+    let (house, trouble) = troubled(|_| ()).await;
+    let claimed = house.ask_keys("register", registration(1)).await.json();
+    trouble.store(RIVAL, Relaxed);
+    let release = json!({"key": "k", "generation": claimed["generation"]});
+    assert_eq!(house.ask_keys("release", release).await.code(), "key_completed");
+    let page = house.get("/v1/audit").await.json();
+    let facts = page["facts"].as_array().expect("a page has facts");
+    assert_eq!(facts.len(), 2, "{page}");
+    assert!(facts.iter().all(|fact| fact["command"] == "release_key" && fact["before"]["state"] == "in_progress"), "{page}");
+    assert_eq!((&facts[0]["after"]["state"], &facts[1]["after"]["refused"]), (&json!("free"), &json!(true)), "{page}");
 }

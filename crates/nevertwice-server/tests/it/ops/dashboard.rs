@@ -41,7 +41,7 @@ fn panels_have_ids_of_their_own_and_do_not_lie_on_each_other() {
         assert_eq!(references.iter().map(|reference| reference.as_str()).collect::<BTreeSet<_>>().len(), references.len(), "{panel}");
     }
     let titles: Vec<&str> = panels.iter().filter(|panel| panel["type"] == "row").filter_map(|panel| panel["title"].as_str()).collect();
-    for subject in ["Markets", "Sales", "A standby", "The ledger", "Traces"] {
+    for subject in ["Markets", "Sales", "A standby", "The ledger", "Traces", "Proxies"] {
         assert!(titles.contains(&subject), "{subject} has no panels: {titles:?}");
     }
 }

@@ -32,6 +32,10 @@ pub(crate) async fn names() -> BTreeSet<String> {
 pub(crate) fn check(expression: &str, shown: &BTreeSet<String>, more: &BTreeSet<String>) {
     let used = promql::metrics(expression);
     assert!(!used.is_empty(), "it looks at nothing: {expression}");
+    // What a proxy shows is looked at by the tests of the program, which start one.
+    if used.iter().all(|name| name.starts_with("nevertwice_proxy_")) {
+        return;
+    }
     for name in used {
         assert!(shown.contains(&name) || more.contains(&name), "no server shows {name}, which is looked at by {expression}");
     }

@@ -1,5 +1,6 @@
 //! The server that knows the secrets, and all that is asked of it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,6 +9,7 @@ use std::sync::atomic::Ordering;
 use nevertwice_idempotency::MemoryStore;
 use nevertwice_server::config::{Config, Secret};
 use nevertwice_server::{KeyParts, KeyRole, Parts, Server, check_jwt_files, make_key, routes};
+use prost::Message as _;
 use serde_json::json;
 use tempfile::TempDir;
 use tokio_rustls::rustls::version::TLS13;
@@ -19,6 +21,7 @@ use crate::client::Ask;
 use crate::faults::{FINE, PANICS, trouble_for};
 use crate::house::{House, Plan, START_MS, data};
 use crate::jwt::issuer::{By, TestIssuer, claims};
+use crate::telemetry::collector::{Collector, Mood};
 use crate::tls::Pair;
 
 const OPERATOR: &str = "planted-operator-Rk93-0123456789";
@@ -37,10 +40,11 @@ struct Secrets {
     issuer: TestIssuer,
     pair: Pair,
     folder: TempDir,
+    collector: Collector,
 }
 
 impl Secrets {
-    fn plant() -> Self {
+    async fn plant() -> Self {
         let (folder, issuer) = (TempDir::new().expect("a folder can be made"), TestIssuer::new());
         let make = |id: &str, role| {
             let key = make_key(&keys_file(folder.path()), wanted(id, role), START_MS).expect("a key");
@@ -64,7 +68,7 @@ impl Secrets {
             issuer.sign(By::EdDsa, &By::EdDsa.header(), &over),
             TestIssuer::new().good(By::EdDsa),
         ];
-        Self { keys, jwts, issuer, pair: Pair::new(), folder }
+        Self { keys, jwts, issuer, pair: Pair::new(), folder, collector: Collector::start(Mood::BusyOnce).await }
     }
 
     fn plan(&self) -> Plan {
@@ -75,8 +79,9 @@ impl Secrets {
         plan.config.keys_file = Some(keys_file(self.folder.path()));
         self.issuer.configure(&mut plan.config);
         self.pair.configure(&mut plan.config);
-        // Nobody listens there, which gives the server something to complain of.
-        plan.config.otlp_endpoint = Some("http://127.0.0.1:1".to_owned());
+        // It answers after it was refused once, which gives the server something to complain of.
+        self.collector.configure(&mut plan.config);
+        plan.config.otlp_sample_ratio = 1.0;
         plan.config.otlp_headers = Some(Secret::new(format!("authorization: Bearer {COLLECTOR}")));
         plan.config.otlp_flush_ms = 10;
         plan
@@ -283,7 +288,7 @@ async fn refusals(secrets: &Secrets, house: &House) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_planted_secret_is_found_where_it_does_not_belong() {
-    let secrets = Secrets::plant();
+    let secrets = Secrets::plant().await;
     let mut plan = secrets.plan();
     let trouble = trouble_for(&mut plan);
     let house = House::with(plan).await;
@@ -311,8 +316,13 @@ async fn no_planted_secret_is_found_where_it_does_not_belong() {
     let refused = refusals(&secrets, &house).await;
     tracing::trace!(control = "control-0123456789-abcdef", "a planted secret of the search's own");
     let folder = house.close().await;
+    let spans = secrets.collector.spans();
+    let endpoints: BTreeSet<&str> = spans.iter().map(|span| span.name.as_str()).collect();
+    assert!(spans.len() > 200 && endpoints.len() > 30, "{} spans of {endpoints:?}", spans.len());
+    let bodies = secrets.collector.requests().iter().map(|request| as_text(&request.encode_to_vec())).collect::<String>();
     let places = [
         ("an answer", heard),
+        ("a span", format!("{bodies}{spans:?}")),
         ("the data folder", all_of(&data(&folder))),
         ("what is printed", format!("{refused}{:?}", secrets.plan().config)),
         ("the log", crate::secrets::log()),
@@ -326,7 +336,9 @@ async fn no_planted_secret_is_found_where_it_does_not_belong() {
     }
     // The search is one that can fail: what lies in the files of the secrets is found there, and what was logged in the log.
     let control = Sought::new("the control", b"control-0123456789-abcdef");
-    assert_eq!(control.find(&places[3].1), Some("as it is"));
+    assert_eq!(control.find(&places[4].1), Some("as it is"));
+    // What names the server to its collector is in its requests, and in none of their bodies.
+    assert!(secrets.collector.heads().iter().all(|head| head.contains(COLLECTOR)));
     let files = format!("{}\n{}", as_text(&fs::read(secrets.issuer.secret_file()).expect("it can be read")), secrets.tls_key());
     let found = sought.iter().filter(|secret| secret.find(&files).is_some()).count();
     assert!(found >= 4, "only {found} were found where they are");

@@ -16,7 +16,7 @@ use crate::house::eventually;
 
 /// What a collector answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mood {
+pub(crate) enum Mood {
     /// It takes everything.
     Fine,
     /// It takes a batch, but for so many spans of it.
@@ -36,13 +36,13 @@ struct Came {
 }
 
 /// A collector, and what came.
-pub(super) struct Collector {
-    pub(super) addr: SocketAddr,
+pub(crate) struct Collector {
+    pub(crate) addr: SocketAddr,
     came: Arc<Mutex<Came>>,
 }
 
 impl Collector {
-    pub(super) async fn start(mood: Mood) -> Self {
+    pub(crate) async fn start(mood: Mood) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("it binds");
         let addr = listener.local_addr().expect("an address");
         let came = Arc::new(Mutex::new(Came::default()));
@@ -56,27 +56,27 @@ impl Collector {
     }
 
     /// Settings of a server that sends to it, soon.
-    pub(super) fn configure(&self, config: &mut Config) {
+    pub(crate) fn configure(&self, config: &mut Config) {
         config.otlp_endpoint = Some(format!("http://{}", self.addr));
         config.otlp_flush_ms = 10;
     }
 
-    pub(super) fn heads(&self) -> Vec<String> {
+    pub(crate) fn heads(&self) -> Vec<String> {
         self.came.lock().unwrap_or_else(PoisonError::into_inner).heads.clone()
     }
 
-    pub(super) fn requests(&self) -> Vec<ExportTraceServiceRequest> {
+    pub(crate) fn requests(&self) -> Vec<ExportTraceServiceRequest> {
         self.came.lock().unwrap_or_else(PoisonError::into_inner).requests.clone()
     }
 
     /// All spans that came.
-    pub(super) fn spans(&self) -> Vec<Span> {
+    pub(crate) fn spans(&self) -> Vec<Span> {
         let resources = self.requests().into_iter().flat_map(|request| request.resource_spans);
         resources.flat_map(|resource| resource.scope_spans).flat_map(|scope| scope.spans).collect()
     }
 
     /// The span of that name, once it is there.
-    pub(super) async fn span(&self, name: &str) -> Span {
+    pub(crate) async fn span(&self, name: &str) -> Span {
         eventually(name, async || self.spans().into_iter().find(|span| span.name == name)).await
     }
 }
@@ -133,7 +133,7 @@ async fn read(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
 }
 
 /// The text of an attribute, or its number as a text.
-pub(super) fn attribute(attributes: &[KeyValue], key: &str) -> Option<String> {
+pub(crate) fn attribute(attributes: &[KeyValue], key: &str) -> Option<String> {
     let value = attributes.iter().find(|attribute| attribute.key == key)?.value.as_ref()?;
     match value.value.as_ref()? {
         Value::StringValue(text) => Some(text.clone()),
