@@ -56,12 +56,12 @@ impl From<DecodeError> for Odd {
 /// The parts of an array of bulk strings.
 pub(super) fn parts(value: &Value) -> Result<Vec<&[u8]>, Odd> {
     let Value::Array(items) = value else { return Err(Odd::Shape("a reply that is no list".into())) };
-    let bytes = |item| match item {
+    let bytes = items.iter().map(|item| match item {
         Value::BulkString(bytes) => Ok(bytes.as_slice()),
         Value::Nil => Ok(&[][..]),
         _ => Err(Odd::Shape("a reply with something that is no text".into())),
-    };
-    items.iter().map(bytes).collect()
+    });
+    bytes.collect()
 }
 
 pub(super) fn number<T: std::str::FromStr>(bytes: &[u8]) -> Result<T, Odd> {
