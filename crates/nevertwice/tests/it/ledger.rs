@@ -40,8 +40,8 @@ fn a_ledger_that_cannot_be_used_does_not_start() {
     let data = folder.path().join("data");
     let data = data.to_str().expect("a path is text");
     for (more, told) in [
-        (&["--ledger", "sqlite:/nowhere-at-all/ledger.db"][..], "(ledger_unusable)"),
-        (&["--ledger", "postgres://nobody@127.0.0.1:1/ledger"], "(ledger_unusable)"),
+        (&["--ledger", "sqlite:/nowhere-at-all/ledger.db"][..], "ledger_unusable"),
+        (&["--ledger", "postgres://nobody@127.0.0.1:1/ledger"], "ledger_unusable"),
         (&["--ledger", "mysql://localhost/ledger"], "(configuration_invalid)"),
         (&["--ledger", "postgres://me:s3cret@localhost/ledger"], "everybody on this machine"),
         (&["--set", "level=ledgered"], "needs a `ledger`"),
