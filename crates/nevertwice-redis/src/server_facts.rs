@@ -74,6 +74,9 @@ impl ServerFacts {
         if self.field("role") == Some("slave") {
             return Some("the server is a replica: name its primary".into());
         }
+        if self.field("redis_mode") == Some("cluster") {
+            return Some("the server is a node of a cluster, whose other nodes are not asked yet: name a server that stands alone".into());
+        }
         match level {
             Level::Replicated if replicas == 0 => Some("`replicated` needs at least one replica to confirm".into()),
             Level::Journaled if !is_fsync_vouched => Some(
@@ -106,6 +109,7 @@ mod tests {
             (good.replace("noeviction", "allkeys-lru"), Level::Decided, 0, false, "allkeys-lru"),
             (good.replace("maxmemory_policy", "x"), Level::Decided, 0, false, "not shown"),
             (good.replace("master", "slave"), Level::Decided, 0, false, "replica"),
+            (format!("{good}redis_mode:cluster\r\n"), Level::Decided, 0, false, "node of a cluster"),
             (good.to_owned(), Level::Replicated, 0, false, "at least one replica"),
             (good.to_owned(), Level::Journaled, 0, false, "vouch"),
             (good.replace("aof_enabled:1", "aof_enabled:0"), Level::Journaled, 0, true, "append-only"),

@@ -25,7 +25,7 @@ impl Config {
             "`keys_level`, `keys_replicas` and `keys_fsync_vouched` are about a Redis server, and `keys_store` names none",
         );
         refuse(
-            self.keys_replicas > 64 || self.keys_replicas_wait_ms < 1 || self.keys_replicas_wait_ms > self.answer_deadline_ms,
+            is_shared && (self.keys_replicas > 64 || !(1..=self.answer_deadline_ms).contains(&self.keys_replicas_wait_ms)),
             "`keys_replicas` must be at most 64, and `keys_replicas_wait_ms` from 1 to `answer_deadline_ms`",
         );
         refuse(

@@ -89,7 +89,7 @@ fn nonsense_is_refused_and_named() {
         ("keys_store = \"redis://h\"", "`keys_secret_file` must name"),
         ("keys_level = \"journaled\"", "`keys_store` names none"),
         ("keys_replicas = 1", "`keys_store` names none"),
-        ("keys_replicas_wait_ms = 10001", "`keys_replicas_wait_ms`"),
+        ("keys_store = \"redis://h\"\nkeys_secret_file = \"key\"\nkeys_replicas_wait_ms = 10001", "`keys_replicas_wait_ms`"),
         ("data = \"/\"\nperson_key_file = \"key\"", "`keys_secret_file` must say"),
         ("keys_bodies_bytes_max = 1000000", "`keys_bodies_bytes_max` is called `keys_answers_bytes_max` now"),
         ("keys_store = \"memory\"\nkeys_previous_secret_file = \"old\"", "keys_previous_secret_file"),
@@ -146,6 +146,11 @@ fn jwts_are_credentials_from_wherever_they_are_configured() {
     let nobody = load_text("listen = \"0.0.0.0:8080\"").expect_err("nobody is known");
     assert_eq!(nobody.code, ErrorCode::CredentialsRequired);
     assert!(nobody.to_string().contains("jwt_issuer"), "{nobody}");
+}
+
+#[test]
+fn a_short_deadline_is_not_refused_for_the_patience_with_a_server_that_is_not_there() {
+    load_text("answer_deadline_ms = 100").expect("no Redis server keeps keys, and there is no ledger");
 }
 
 #[test]
