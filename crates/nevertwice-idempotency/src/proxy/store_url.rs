@@ -22,6 +22,13 @@ impl StoreUrl {
         self.0.split(':').next().unwrap_or_default()
     }
 
+    /// Whether a password stands in it.
+    #[must_use]
+    pub fn has_password(&self) -> bool {
+        let (_, place) = self.0.split_once("://").unwrap_or(("", &self.0));
+        place.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
+    }
+
     /// The text. Whoever asks for it sees to it that it goes nowhere else.
     #[must_use]
     pub fn reveal(&self) -> &str {

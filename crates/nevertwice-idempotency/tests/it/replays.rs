@@ -42,7 +42,7 @@ async fn a_replay_repeats_status_lines_and_bytes_and_not_what_belongs_to_the_mom
 
 #[tokio::test(start_paused = true)]
 async fn a_replay_promises_no_other_length_than_it_has() {
-    for (length, repeated) in [("2", None), ("100", None), ("x", None), ("7", Some("7"))] {
+    for length in ["2", "100", "x", "7"] {
         let house = House::new(Policy::ietf(), move |_, _| {
             Box::pin(async move {
                 let mut response = respond(201, "charged");
@@ -52,7 +52,7 @@ async fn a_replay_promises_no_other_length_than_it_has() {
         });
         house.post("k", "{}").await;
         let again = house.post("k", "{}").await;
-        assert_eq!((again.is_replay(), again.header("content-length")), (true, repeated), "{length}");
+        assert_eq!((again.is_replay(), again.header("content-length")), (true, Some("7")), "{length}");
     }
 }
 

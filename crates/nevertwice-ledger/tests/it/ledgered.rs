@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use nevertwice_api::{Backend as _, Failure, LedgerWatch as _, Level, Levels, NoObserver, Request};
-use nevertwice_core::model::{Workload, WorkloadOptions};
+use nevertwice_core::model::{Step, Workload, WorkloadOptions};
 use nevertwice_core::{Decision, Query};
 use nevertwice_ledger::{Database, LedgerWriter, Ledgered, LedgeredOptions, Now, WriterOptions};
 use nevertwice_local::clock::Clock as _;
@@ -39,15 +39,24 @@ fn place(database: &Database, is_default: bool) -> Place {
     Place { _folder: folder, ledgered, writer: Some(writer), ahead_ms }
 }
 
-/// The opening of a market.
-fn opening() -> Request {
+/// The first opening of a market or a sale.
+fn opening_step() -> Step {
     let mut workload = Workload::new(1, WorkloadOptions::default());
-    let step = workload.next_step();
+    loop {
+        let step = workload.next_step();
+        if matches!(step.command.action.word(), "open_market" | "open_sale") {
+            return step;
+        }
+    }
+}
+
+fn opening() -> Request {
+    let step = opening_step();
     Request { shard: step.shard, command: step.command, levels: Levels::NONE }
 }
 
 fn opening_at_ms() -> i64 {
-    Workload::new(1, WorkloadOptions::default()).next_step().at_ms
+    opening_step().at_ms
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -11,7 +11,7 @@ use crate::publisher::house::{House, options};
 
 // The example's own `main` is not called here.
 #[allow(dead_code)]
-#[path = "../../examples/orders.rs"]
+#[path = "../../examples/ordering.rs"]
 mod shop;
 
 async fn order(app: &Router, key: &str, item: &str) -> (u16, HeaderMap, Bytes) {

@@ -28,6 +28,14 @@ impl Script {
         self.let_go.load(Ordering::SeqCst)
     }
 
+    /// The place behind so many entries, with what tells the last of them from another history's, as a journal has its checksum.
+    fn mark(&self, at: usize) -> String {
+        let all = self.entries.lock().expect("nobody panics with it");
+        let last = at.checked_sub(1).map_or(&[][..], |last| &all[last].bytes);
+        let digest = last.iter().fold(7_u64, |digest, byte| digest.wrapping_mul(31).wrapping_add(u64::from(*byte)));
+        format!("{at} {digest}")
+    }
+
     pub(crate) fn push<'a>(&self, entries: impl IntoIterator<Item = &'a Entry>) {
         let mut all = self.entries.lock().expect("nobody panics with it");
         all.extend(entries.into_iter().map(source_entry));
@@ -47,10 +55,17 @@ impl EntrySource for Script {
     }
 
     fn open(&self, after: Option<&str>) -> Result<Box<dyn EntryReader>, SourceFailure> {
-        let at = after.map_or(0, |mark| mark.parse().expect("a mark of this source"));
-        if at > *self.length.borrow() {
-            return Err(SourceFailure::Differs);
-        }
+        let at = match after {
+            None => 0,
+            Some(mark) => {
+                let (at, _) = mark.split_once(' ').expect("a mark of this source");
+                let at = at.parse().expect("a mark of this source");
+                if at > *self.length.borrow() || self.mark(at) != mark {
+                    return Err(SourceFailure::Differs);
+                }
+                at
+            }
+        };
         Ok(Box::new(ScriptReader { script: self.clone(), at, length: self.length.subscribe() }))
     }
 }
@@ -82,7 +97,7 @@ impl EntryReader for ScriptReader {
     }
 
     fn mark(&self) -> String {
-        self.at.to_string()
+        self.script.mark(self.at)
     }
 
     fn let_go(&mut self) {

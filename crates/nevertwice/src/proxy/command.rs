@@ -56,11 +56,8 @@ pub(crate) struct ProxyArgs {
     log: Option<String>,
 }
 
-fn read_store(text: &str) -> Result<StoreUrl, String> {
-    let (_, place) = text.split_once("://").unwrap_or(("", text));
-    if place.split('@').next().is_some_and(|user| place.contains('@') && user.contains(':')) {
-        return Err("a password on the command line can be seen by everybody on this machine: put the address into the file, as `url` below [store]".into());
-    }
+/// An address on the command line. What parses arguments shows those that it refuses, so a password in it is looked for later.
+fn read_store(text: &str) -> Result<StoreUrl, std::convert::Infallible> {
     Ok(StoreUrl::new(text))
 }
 
@@ -74,6 +71,11 @@ impl ProxyArgs {
         config.listen = self.listen.unwrap_or(config.listen);
         config.admin = self.admin.or(config.admin);
         config.data = self.data.clone().or(config.data);
+        if self.store.as_ref().is_some_and(StoreUrl::has_password) {
+            return Err(ProxyError::configuration(
+                "The command line gives `--store` with a password, which can be seen by everybody on this machine: put the address into the file, as `url` below [store]",
+            ));
+        }
         config.store.url = self.store.clone().or(config.store.url);
         config.secret_file = self.secret_file.clone().or(config.secret_file);
         config.log = self.log.clone().unwrap_or(config.log);

@@ -38,7 +38,8 @@ pub(super) fn open(config: &ProxyConfig, runtime: &Runtime) -> Result<Opened, Pr
         let known = known("store.url")?;
         return match url.scheme() {
             "redis" | "rediss" => runtime.block_on(redis_store::open(config, url, known)),
-            _ => runtime.block_on(database::open(config, url, known)),
+            "sqlite" | "postgres" | "postgresql" => runtime.block_on(database::open(config, url, known)),
+            _ => Err(ProxyError::configuration("`store.url` begins with redis://, rediss://, postgres:// or sqlite:")),
         };
     }
     let Some(data) = &config.data else {

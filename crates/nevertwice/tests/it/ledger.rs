@@ -130,7 +130,7 @@ fn killed_under_load_with_its_database_it_forgets_nothing_and_does_nothing_twice
     });
     serving.kill();
     assert_eq!(yes.len(), 1_200);
-    let name = address.rsplit_once('/').expect("a path").1.split('?').next().expect("a name").to_owned();
+    let name = address.split('?').next().and_then(|path| path.rsplit_once('/')).expect("a path").1.to_owned();
     let count = |sql: &str| postgres.psql(&name, sql).parse::<u64>().expect("a number");
     assert_eq!(count("SELECT COUNT(*) FROM nevertwice_entries"), 1_203, "each order once, and what made the market");
     assert_eq!(count("SELECT COUNT(DISTINCT key) FROM nevertwice_intents"), 1_203);

@@ -201,7 +201,8 @@ fn a_database_that_can_not_be_used_is_told_without_its_password() {
     std::fs::write(&secret, "0123456789abcdef".repeat(4)).expect("it is written");
     let secret = secret.display().to_string();
     for (address, code) in [
-        ("postgres://ann:hunter2@127.0.0.1:1/keys", "key_store_unavailable"),
+        ("postgres://ann@127.0.0.1:1/keys", "key_store_unavailable"),
+        ("postgres://ann:hunter2@127.0.0.1:1/keys", "seen by everybody"),
         ("sqlite:/nowhere/at/all/keys.db", "key_store_unavailable"),
         ("mysql://ann:hunter2@127.0.0.1/keys", "configuration_invalid"),
     ] {

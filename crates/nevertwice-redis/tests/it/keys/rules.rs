@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nevertwice_api::{AnswerBytes, KeyStore, Levels};
 use nevertwice_core::keys::{CompleteKey, KeyId, LapsePolicy, OwnerId, RegisterKey, Registration, ReleaseKey, RenewLease};
 use nevertwice_redis::clock::MachineClock;
-use nevertwice_redis::{KeyStoreOpenError, RedisKeyOptions, RedisKeyStore, ServerRefusal, key_store_rules};
+use nevertwice_redis::{KeyStoreOpenError, LinkOptions, RedisKeyOptions, RedisKeyStore, ServerRefusal, key_store_rules};
 use nevertwice_testkit::redis::{RedisServer, pair};
 
 fn user(server: &RedisServer, name: &str, rules: &str) {
@@ -15,7 +15,9 @@ fn user(server: &RedisServer, name: &str, rules: &str) {
 
 async fn open(server: &RedisServer, name: &str) -> Result<RedisKeyStore, KeyStoreOpenError> {
     let address = format!("redis://{name}:hush@127.0.0.1:{}", server.port()).parse().unwrap();
-    let options = RedisKeyOptions { replicas: 1, ..RedisKeyOptions::default() };
+    // A slow machine is no missing rule.
+    let link = LinkOptions { reply_ms: 60_000, ..LinkOptions::default() };
+    let options = RedisKeyOptions { replicas: 1, wait_ms: 30_000, link, ..RedisKeyOptions::default() };
     RedisKeyStore::open(address, options, Arc::new(MachineClock)).await
 }
 

@@ -101,13 +101,22 @@ async fn no_key_is_forgotten_when_the_secret_changes() {
             house.on_keys("complete", answered("lapses", 2, &taken["generation"])).await;
         })
         .await;
-    // One retention after the change: whatever is still remembered is known under the new secret alone.
+    // Until one retention after the change the old secret is needed.
     changed.clock.set(START_MS + 1_000 + 86_400_000 - 1);
+    let refused = changed.try_open(false).expect_err("the old one is left out too early").to_string();
+    assert!(refused.contains("keys_previous_secret_file"), "{refused}");
     changed
-        .with(false, async |house| {
+        .with(true, async |house| {
             for key in ["late", "new", "lapses"] {
                 assert_eq!(house.on_keys("register", of(key, 3)).await["registration"], "replay", "{key}");
             }
+        })
+        .await;
+    // From then on whatever is still remembered is known under the new secret alone.
+    changed.clock.set(START_MS + 1_000 + 86_400_000);
+    changed
+        .with(false, async |house| {
+            assert_eq!(house.on_keys("register", of("lapses", 3)).await["registration"], "replay");
             assert_eq!(house.on_keys("register", of("answered", 3)).await["registration"], "fresh", "its retention is over");
         })
         .await;
@@ -158,6 +167,8 @@ fn a_start_changes_what_is_noted_and_refuses_any_other_pair() {
     assert_ne!(note(changed.folder.path()), before);
     assert!(LocalKeys::changing_since(&changed.config(true)).is_some());
     changed.try_open(true).expect("it opens again").stop();
+    changed.try_open(false).expect_err("the old one is needed");
+    changed.clock.set(START_MS + 86_400_000);
     changed.try_open(false).expect("the old one may go").stop();
     std::fs::write(changed.folder.path().join("old.key"), "00".repeat(32)).expect("it can be written");
     changed.try_open(true).expect("the present one is noted").stop();

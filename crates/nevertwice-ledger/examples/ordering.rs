@@ -2,7 +2,7 @@
 //! that it was placed are one transaction.
 //!
 //! ```text
-//! cargo run -p nevertwice-ledger --example orders -- orders.db
+//! cargo run -p nevertwice-ledger --example ordering -- orders.db
 //! order() { curl -si http://127.0.0.1:8080/orders -H 'X-User: ann' -H "Idempotency-Key: $1" -H 'Content-Type: application/json' -d '{"item":"seat-17"}'; }
 //! order a; order a   # the second one is the first one's answer, also after the process was killed
 //! ```
