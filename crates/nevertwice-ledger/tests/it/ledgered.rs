@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use nevertwice_api::{Backend as _, Failure, LedgerWatch as _, Level, Levels, NoObserver, Request};
 use nevertwice_core::model::{Step, Workload, WorkloadOptions};
-use nevertwice_core::{Decision, Query};
+use nevertwice_core::{Decision, Query, State};
 use nevertwice_ledger::{Database, LedgerWriter, Ledgered, LedgeredOptions, Now, WriterOptions};
 use nevertwice_local::clock::Clock as _;
 use nevertwice_local::storage::FileStorage;
@@ -39,14 +39,16 @@ fn place(database: &Database, is_default: bool) -> Place {
     Place { _folder: folder, ledgered, writer: Some(writer), ahead_ms }
 }
 
-/// The first opening of a market or a sale.
+/// The first step that is accepted, which opens a market or a sale.
 fn opening_step() -> Step {
     let mut workload = Workload::new(1, WorkloadOptions::default());
     loop {
         let step = workload.next_step();
-        if matches!(step.command.action.word(), "open_market" | "open_sale") {
+        let decision = State::new(step.shard.clone(), 1, (3, 5)).decide(&step.command, step.at_ms);
+        if matches!(decision, Decision::Accepted(_)) {
             return step;
         }
+        workload.observe(&step, &decision);
     }
 }
 
