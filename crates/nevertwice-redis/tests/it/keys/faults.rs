@@ -135,7 +135,9 @@ async fn without_memory_claims_are_refused_and_what_is_begun_can_end() {
 #[tokio::test]
 async fn a_replica_that_stands_still_lets_nothing_be_told_as_replicated() {
     let (primary, replica) = pair(&[]);
-    let options = RedisKeyOptions { level: Level::Replicated, replicas: 1, wait_ms: 50, ..RedisKeyOptions::default() };
+    // Patience enough for a slow machine: only the replica that stands still is to be too late.
+    let link = LinkOptions { reply_ms: 60_000, ..LinkOptions::default() };
+    let options = RedisKeyOptions { level: Level::Replicated, replicas: 1, wait_ms: 3_000, link, ..RedisKeyOptions::default() };
     let store = open(&primary.url(), options).await;
     let told = claim(&store, 1, 1).await.unwrap();
     assert!(told.levels.contains(Level::Replicated) && !told.levels.contains(Level::Journaled));
