@@ -150,7 +150,8 @@ fn the_page_about_the_settings_is_up_to_date() {
         "# Configuration\n\nThis page is made from the code by a test (`crates/nevertwice-server/tests/it/documents.rs`).\n\n\
          Settings come from the defaults, a TOML file (`--config FILE`), the environment (`NEVERTWICE_` and the setting in\n\
          capitals, such as `NEVERTWICE_SWEEP_MS`), and flags (`--listen`, `--data`, `--log`, `--set SETTING=VALUE`); later ones\n\
-         win. A key that nobody knows is refused, and so is nonsense, with all that is wrong named at once. The keys of\n\
+         win. A key that nobody knows is refused, and so is nonsense, with what is wrong named: what does not fit together all at\n\
+         once, a key that nobody knows or a value of the wrong kind by itself. The keys of\n\
          callers and the headers of the collector are not taken from the command line, where everybody on the machine could see\n\
          them. A setting that the command line gives twice, by `--set` and by a flag of its own or by two of either, is refused.\n\n\
          | setting | default | meaning |\n|---|---|---|\n",
